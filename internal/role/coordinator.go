@@ -17,6 +17,7 @@ import (
 	"github.com/hengedb/henge/internal/duty/compact"
 	"github.com/hengedb/henge/internal/duty/kill"
 	"github.com/hengedb/henge/internal/duty/why"
+	"github.com/hengedb/henge/internal/overlord/scheduled"
 	"github.com/hengedb/henge/internal/supervisor"
 )
 
@@ -73,6 +74,7 @@ func (s *services) openCoordinator(ctx context.Context) error {
 	kinds := s.openSupervised()
 	maps.Copy(kinds, map[string]supervisor.Kind{
 		supervisor.NoopType: supervisor.Noop{}, "noop": supervisor.Noop{}, compact.SupervisorType: compact.Kind{Scheduler: s.compaction},
+		scheduled.Type: s.openScheduled(),
 	})
 	s.supervisors = supervisor.New(s.n.store, kinds)
 	s.openWhy()
@@ -136,6 +138,19 @@ func (s *services) openWhy() {
 			}
 			return out
 		},
+	}
+	o.Supervisors = func(id string) []why.Decision {
+		list := s.keepers.ExplainTroubled()
+		if id != "" {
+			list = s.keepers.Explain(id)
+		}
+		var out []why.Decision
+		for _, x := range list {
+			out = append(out, why.Decision{
+				Subject: "supervisor", ID: x.ID, DataSource: x.DataSource, Topic: x.Topic, Outcome: x.Outcome, Reason: x.Reason, Details: x.Details,
+			})
+		}
+		return out
 	}
 	o.Copy = func(id string) (why.CopyState, bool) {
 		c, held := s.cached.Copy(id)

@@ -109,6 +109,7 @@ func (s *services) openOverlord(ctx context.Context) error {
 	},
 		sampler.Options{Access: s.access(), TempDir: work, Disk: s.n.disk, MaxRequestBytes: limit, OpenStream: s.opener().Open})
 	s.tasks = tasks.New(s.queue, files, endpoints)
+	s.controller = controller
 	s.statements = statements.New(sqltask.NewService(s.queue, controller, s.broker, files, s.deep), statements.Options{
 		Type: sqltask.ControllerType, MaxRequestBytes: limit, Durable: set.Bool("service.msq.intermediate.storage.enable"),
 	})

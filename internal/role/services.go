@@ -34,6 +34,7 @@ import (
 	"github.com/hengedb/henge/internal/supervisor"
 	"github.com/hengedb/henge/internal/task"
 	"github.com/hengedb/henge/internal/tasktype"
+	"github.com/hengedb/henge/internal/tasktype/sqltask"
 	"github.com/hengedb/henge/internal/tasktype/streaming"
 	"github.com/hengedb/henge/internal/worker"
 )
@@ -61,6 +62,7 @@ type services struct {
 	tasks      *tasks.API
 	sampler    *sampler.API
 	statements *statements.API
+	controller *sqltask.Controller // of statements that are tasks
 
 	coordinator *coordinator.API
 	compaction  *compact.Scheduler

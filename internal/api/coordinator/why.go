@@ -7,18 +7,19 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// why answers why a segment, a datasource or a task is as it is; without any of them, all that is not as it should be.
+// why answers why a segment, a datasource, a task or a supervisor is as it is; without any of them,
+// all that is not as it should be.
 func (a *API) why(w http.ResponseWriter, r *http.Request) error {
 	query := r.URL.Query()
 	var list []why.Decision
 	var err error
 	asked, kind := "", ""
-	for _, k := range []string{"segment", "datasource", "task"} {
+	for _, k := range []string{"segment", "datasource", "task", "supervisor"} {
 		if !query.Has(k) {
 			continue
 		}
 		if kind != "" || query.Get(k) == "" {
-			return fault.InvalidInput("Ask for one of [segment], [datasource] and [task], by its name, or for none of them")
+			return fault.InvalidInput("Ask for one of [segment], [datasource], [task] and [supervisor], by its name, or for none of them")
 		}
 		asked, kind = query.Get(k), k
 	}
@@ -29,6 +30,8 @@ func (a *API) why(w http.ResponseWriter, r *http.Request) error {
 		list, err = a.o.Why.DataSource(r.Context(), asked)
 	case "task":
 		list, err = a.o.Why.Task(r.Context(), asked)
+	case "supervisor":
+		list = a.o.Why.Supervisor(asked)
 	default:
 		list, err = a.o.Why.All(r.Context())
 		if list == nil {

@@ -82,6 +82,9 @@ func (e *Explainer) All(ctx context.Context) ([]Decision, error) {
 		}
 		out = append(out, list...)
 	}
+	if e.o.Supervisors != nil {
+		out = append(out, e.o.Supervisors("")...)
+	}
 	return out, nil
 }
 

@@ -76,6 +76,9 @@ type Options struct {
 	Copy       func(id string) (CopyState, bool)
 	Compaction *compact.Scheduler
 	Tasks      Tasks
+	// Supervisors explains a supervisor that reads a stream, by its id; "": all that do not read as they should. Nil: there
+	// are none.
+	Supervisors func(id string) []Decision
 	// Started is when the Coordinator began, in milliseconds.
 	Started int64
 	// AutoKill says when unused segments are deleted, nil: never by themselves.
@@ -139,4 +142,12 @@ func (e *Explainer) facts(ctx context.Context) (*facts, error) {
 		f.assigned = e.o.Assigned(ctx)
 	}
 	return f, nil
+}
+
+// Supervisor explains a supervisor that reads a stream. Nothing: there is no such supervisor.
+func (e *Explainer) Supervisor(id string) []Decision {
+	if e.o.Supervisors == nil || id == "" {
+		return nil
+	}
+	return e.o.Supervisors(id)
 }

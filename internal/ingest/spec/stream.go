@@ -150,10 +150,10 @@ func (s *DataSchema) show() (json.RawMessage, error) {
 		return nil, err
 	}
 	given := func(name string) int { // those that were given are in the set first
-		if slices.Contains(s.Dimensions.Exclusions, name) {
-			return 0
+		if i := slices.Index(s.Dimensions.Exclusions, name); i >= 0 {
+			return i
 		}
-		return 1
+		return len(s.Dimensions.Exclusions)
 	}
 	slices.SortStableFunc(dimensions.Exclusions, func(a, b string) int { return given(a) - given(b) })
 	hashorder.SortTexts(dimensions.Exclusions)

@@ -112,11 +112,16 @@ func TestStreamMembersAreShown(t *testing.T) {
 			`"taskCount":4`},
 		{"", `"autoScalerConfig":{"autoScalerStrategy":"costBased"}`, "", "", `"minScaleUpDelay":"PT900S"`},
 		{"", `"autoScalerConfig":{"autoScalerStrategy":"rateBased"}`, "", "", `"recoveryTargetMillis":300000`},
+		{"", "", "", `"dimensionsSpec":{"dimensions":["x"],"dimensionExclusions":["page"]},"timestampSpec":{"column":"time"}`,
+			`"dimensionExclusions":["__time","page","time"]`},
 		{"", "", "", `"metricsSpec":[{"type":"longSum","name":"s","fieldName":"n"}]`, `"dimensionExclusions":["__time","s","n","ts"]`},
 	} {
 		got, err := json.Marshal(parsedStream(t, streamSpec(c.top, c.io, c.tuning, c.schema)))
 		if err != nil || strings.Count(string(got), c.want) == 0 {
 			t.Errorf("%+v: %s (%v)", c, got, err)
+		}
+		if again, err := json.Marshal(parsedStream(t, string(got))); err != nil || string(again) != string(got) {
+			t.Errorf("%+v reads as %s (%v)", c, again, err)
 		}
 	}
 }

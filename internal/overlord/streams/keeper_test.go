@@ -551,3 +551,135 @@ func TestStatsAndErrors(t *testing.T) {
 		check()
 	})
 }
+
+// TestScale: each strategy changes the number of groups by what it measured, keeps the number in
+// the specification, and says why.
+func TestScale(t *testing.T) {
+	for _, c := range []struct {
+		scaler string
+		ends   []string // of both partitions, at each measure
+		want   int
+		why    string
+	}{
+		{`"lagCollectionIntervalMillis":5000,"lagCollectionRangeMillis":20000,"scaleActionStartDelayMillis":0,"scaleActionPeriodMillis":1000,` +
+			`"scaleOutThreshold":100,"scaleOutStep":1`, []string{"5000", "9000", "9000", "9000"}, 2, "scaleOutThreshold"},
+		{`"lagCollectionIntervalMillis":5000,"lagCollectionRangeMillis":20000,"scaleActionStartDelayMillis":0,"scaleActionPeriodMillis":1000,` +
+			`"scaleOutThreshold":100000,"scaleInThreshold":1`, []string{"5000", "9000", "9000", "9000"}, 1, "between"},
+		{`"autoScalerStrategy":"rateBased","recordsPerSecondPerTask":100,"scaleActionPeriodMillis":1000,"recoveryTargetMillis":60000`,
+			[]string{"1000", "2500", "4000", "5500"}, 2, "inRate"},
+		{`"autoScalerStrategy":"rateBased","recordsPerSecondPerTask":10000,"scaleActionPeriodMillis":1000`,
+			[]string{"1000", "2500", "4000", "5500"}, 1, "inRate"},
+		{`"autoScalerStrategy":"costBased","scaleActionPeriodMillis":1000`, []string{"100", "200", "300", "400"}, 1, "not known"},
+	} {
+		inBubble(t, 2, func(f *fixture) {
+			f.put(f.spec(`"autoScalerConfig":{"enableTaskAutoScaler":true,"taskCountMin":1,"taskCountMax":4,`+c.scaler+`}`, "", ""))
+			f.after(2 * time.Second)
+			for _, end := range c.ends {
+				f.source.has("0", "0", end)
+				f.source.has("1", "0", end)
+				f.after(7 * time.Second)
+			}
+			k := f.manager.find("sales")
+			d := f.report().Scale
+			if d == nil || k.spec().IO.Tasks != c.want || !strings.Contains(d.Why, c.why) {
+				t.Errorf("%s: %d groups, decision %+v", c.scaler, k.spec().IO.Tasks, d)
+				return
+			}
+			kept, err := parseAny(f.store.versions["sales"].Payload)
+			if err != nil || kept.IO.Tasks != c.want {
+				t.Errorf("%s: the specification says %+v (%v)", c.scaler, kept.IO, err)
+			}
+			if list := f.manager.Explain("sales"); len(list) != 2 || list[1].Outcome != "scaled" || list[1].Details["need"] == nil {
+				t.Errorf("%s: %+v", c.scaler, list)
+			}
+			if len(f.report().Active) != c.want {
+				t.Errorf("%s: %+v", c.scaler, f.report().Active)
+			}
+		})
+	}
+}
+
+// TestExplain: why a supervisor does not read.
+func TestExplain(t *testing.T) {
+	inBubble(t, 1, func(f *fixture) {
+		s := f.spec("", "", "")
+		outcome := func(want, reason string) {
+			t.Helper()
+			list := f.manager.Explain("sales")
+			if len(list) != 2 || list[0].Outcome != want || !strings.Contains(list[0].Reason, reason) {
+				t.Errorf("%+v, want %s", list, want)
+			}
+		}
+		if f.manager.Explain("nosuch") != nil {
+			t.Error("a supervisor that is not there is explained")
+		}
+		f.queue.held = true
+		f.put(s)
+		outcome("waiting", "startDelay")
+		f.after(2 * time.Second)
+		outcome("waiting", "have not begun")
+		for _, r := range f.report().Active {
+			f.queue.begin(r.ID)
+		}
+		f.after(3 * time.Second)
+		outcome("reading", "")
+		f.source.fail(&stream.ConnectionError{Class: "x.TimeoutException", Message: "away"})
+		f.after(8 * time.Second)
+		outcome("failing", "away")
+		if list := f.manager.ExplainTroubled(); len(list) != 1 || list[0].ID != "sales" {
+			t.Errorf("%+v", list)
+		}
+		f.source.fail(nil)
+		f.put(s.Suspend(true))
+		f.after(2 * time.Second)
+		outcome("suspended", "")
+	})
+}
+
+// TestBackfill: the supervisor goes on at the end, and another one reads what lies between, once.
+func TestBackfill(t *testing.T) {
+	inBubble(t, 1, func(f *fixture) {
+		s := f.spec(`"useEarliestOffset":false`, "", `"context":{"useConcurrentLocks":true}`)
+		kind := Kind{"kafka", f.manager}
+		f.source.has("0", "0", "10")
+		f.put(s)
+		if _, err := kind.Backfill(f.t.Context(), specification{s}, 0); err == nil || !strings.Contains(err.Error(),
+			"must be in a RUNNING state") {
+			t.Errorf("before it runs: %v", err)
+		}
+		f.after(2 * time.Second)
+		f.source.has("0", "0", "90")
+		made, err := kind.Backfill(f.t.Context(), specification{s}, 3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.after(time.Second)
+		f.starts(`{"0":90}`, "")
+		b := made.(specification)
+		if !strings.HasPrefix(b.ID(), "sales_backfill_") || b.IO.Tasks != 3 || b.IO.Bounds.Starts["0"] != "10" || b.IO.Bounds.Ends["0"] != "90" {
+			t.Errorf("%s %+v", b.ID(), b.IO.Bounds)
+		}
+		f.put(b.Stream)
+		f.after(2 * time.Second)
+		r := f.manager.find(b.ID()).report()
+		if len(r.Active)+len(r.Publishing) != 1 {
+			t.Fatalf("%+v", r)
+		}
+		f.after(3 * time.Second)
+		r = f.manager.find(b.ID()).report()
+		f.store.publish(b.ID(), stream.Positions{"0": "90"})
+		f.queue.end(r.Publishing[0].ID, true)
+		f.after(5 * time.Second)
+		if r := f.manager.find(b.ID()).report(); r.Detailed != completed || len(r.Active)+len(r.Publishing) != 0 {
+			t.Errorf("%+v", r)
+		}
+		for _, c := range []struct{ io, top, want string }{
+			{"", `"context":{"useConcurrentLocks":true}`, "useEarliestOffset is true"}, {`"useEarliestOffset":false`, "", "useConcurrentLocks"},
+		} {
+			if _, err := kind.Backfill(f.t.Context(), specification{f.spec(c.io, "", c.top)}, 0); err == nil || !strings.Contains(err.Error(),
+				c.want) {
+				t.Errorf("%+v: %v", c, err)
+			}
+		}
+	})
+}

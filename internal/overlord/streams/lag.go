@@ -16,7 +16,6 @@ type view struct {
 	source     stream.Source
 	partitions []stream.Partition
 	groups     []groupView
-	stored     stream.Positions
 	idle       bool
 }
 

@@ -31,6 +31,8 @@ type Exchange struct {
 	Mask    map[string]string `json:"mask"`
 	// Stable says that unmasked values are facts; otherwise only the shape counts.
 	Stable bool `json:"stable"`
+	// At is when it was sent, in seconds since its scenario began; 0: it is not known.
+	At float64 `json:"at"`
 	// File is the name of the file it was read from.
 	File string `json:"-"`
 }

@@ -20,7 +20,7 @@ import (
 type Files struct {
 	o       FilesOptions
 	live    []Live
-	letters []LetterFile
+	letters []Letters
 	far     Far // nil: all tasks run in this process
 }
 
@@ -42,13 +42,12 @@ type Far interface {
 	DeadLetters(ctx context.Context, id string) (io.ReadCloser, error)
 }
 
-// LetterFile returns the path of the records that a running task could not read; "": it knows of
-// none.
-type LetterFile func(id string) string
+// Letters returns the records that a running task could not read; nil: it knows of none.
+type Letters func(id string) (io.ReadCloser, error)
 
 // AddDeadLetters adds a source of records that running tasks could not read. All are added before
 // the first is asked.
-func (f *Files) AddDeadLetters(letters LetterFile) { f.letters = append(f.letters, letters) }
+func (f *Files) AddDeadLetters(letters Letters) { f.letters = append(f.letters, letters) }
 
 // Live returns the report of a running task as JSON in the shapes of a product name; nil: it knows of no such.
 type Live func(id string, alias bool) []byte
@@ -169,15 +168,9 @@ func (f *Files) DeadLetters(ctx context.Context, id string) (io.ReadCloser, erro
 // LiveDeadLetters returns those of a task that runs in this process, or nil.
 func (f *Files) LiveDeadLetters(id string) (io.ReadCloser, error) {
 	for _, letters := range f.letters {
-		path := letters(id)
-		if path == "" {
-			continue
+		if running, err := letters(id); running != nil || err != nil {
+			return running, err
 		}
-		running, err := os.Open(path)
-		if err != nil {
-			return nil, nil // the task has ended meanwhile
-		}
-		return running, nil
 	}
 	return nil, nil
 }

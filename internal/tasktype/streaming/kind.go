@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"sync"
 
 	"github.com/hengedb/henge/internal/fault"
@@ -99,7 +100,10 @@ func (k *Kind) Run(ctx context.Context, t *task.Task) error {
 	if err != nil {
 		return err
 	}
-	r := newRun(ctx, &k.o, t, j)
+	r, err := newRun(ctx, &k.o, t, j)
+	if err != nil {
+		return err
+	}
 	k.o.Running.add(t.ID, r)
 	defer k.o.Running.remove(t.ID, r)
 	return k.end(ctx, r, r.run(ctx))
@@ -107,11 +111,12 @@ func (k *Kind) Run(ctx context.Context, t *task.Task) error {
 
 // end keeps the report and the dead letters of a task, unless it goes on elsewhere.
 func (k *Kind) end(ctx context.Context, r *run, failure error) error {
+	defer func() { _ = r.letters.discard() }() // what is left is removed at the next start
 	if errors.Is(failure, errStopped) {
 		failure = fault.Conflict("Task [%s] was stopped before its rows were published", r.task.ID).WithCause(failure)
 	}
 	if tasktype.Interrupted(ctx) || errors.Is(failure, task.ErrAgain) || errors.Is(failure, metastore.ErrDeposed) {
-		return errors.Join(failure, r.letters.discard())
+		return failure
 	}
 	last := context.WithoutCancel(ctx)
 	r.stats.tell(r, r.clock.Now())
@@ -177,11 +182,11 @@ func (t *Running) liveReport(id string, _ bool) []byte {
 	return nil
 }
 
-func (t *Running) deadLetters(id string) string {
+func (t *Running) deadLetters(id string) (io.ReadCloser, error) {
 	if r := t.find(id); r != nil {
-		return r.letters.path()
+		return r.letters.open()
 	}
-	return ""
+	return nil, nil
 }
 
 // RowStats shows the counters of a task.

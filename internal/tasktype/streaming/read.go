@@ -225,9 +225,7 @@ func (r *run) take(ctx context.Context, s *sequence, p stream.Partition, records
 			return 0, err
 		}
 		r.batchRecords = min(2*r.batchRecords, maxRecords)
-		if err := r.stats.add(p, made, r.job.tuning.maxParseErrors); err != nil {
-			return 0, err
-		}
+		r.stats.add(p, made)
 		if made.Rows != nil && made.Rows.Rows() > 0 {
 			err = r.add(ctx, s, made)
 		}

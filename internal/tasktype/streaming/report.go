@@ -62,7 +62,7 @@ func (r *run) events() map[string]any {
 	if r.job.tuning.savedParseErrors <= 0 {
 		return map[string]any{}
 	}
-	return map[string]any{buildSegments: r.letters.saved()}
+	return map[string]any{buildSegments: r.letters.Newest()}
 }
 
 // report is that of a task that has ended.

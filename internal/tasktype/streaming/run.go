@@ -17,6 +17,7 @@ import (
 	"github.com/hengedb/henge/internal/stream/chat"
 	"github.com/hengedb/henge/internal/task"
 	"github.com/hengedb/henge/internal/tasktype"
+	"github.com/hengedb/henge/internal/tasktype/streaming/intake"
 )
 
 // run is one run of a task.
@@ -66,7 +67,7 @@ const maxUnpublished = 64
 // sequencesStage is the name of the record of the sequences of a task.
 const sequencesStage = "stream/sequences"
 
-func newRun(ctx context.Context, o *Options, t *task.Task, j *job) *run {
+func newRun(ctx context.Context, o *Options, t *task.Task, j *job) (*run, error) {
 	r := &run{
 		o: o, task: t, job: j, log: tasktype.TaskLog(ctx), clock: o.Clock, meter: o.Meter, stats: newStats(o.Clock.Now),
 		persisting: make(chan struct{}, 1), closing: make(chan *sequence, maxUnpublished), batchRecords: maxRecords,
@@ -80,12 +81,13 @@ func newRun(ctx context.Context, o *Options, t *task.Task, j *job) *run {
 	r.own, r.fail = context.WithCancelCause(ctx)
 	r.ctl = newControl(o.Clock, j.io.Sequence, func(a, b stream.Position) int { return r.source.Compare(a, b) })
 	r.ctl.keep = r.keep
-	var bad *slog.Logger
+	bad := intake.ErrorOptions{Max: j.tuning.maxParseErrors, Saved: int64(j.tuning.savedParseErrors), Clock: o.Clock}
 	if j.tuning.logParseErrors {
-		bad = r.log
+		bad.Log = r.log
 	}
-	r.letters = newLetters(o.TempDir, j.tuning.savedParseErrors, o.Clock, bad)
-	return r
+	var err error
+	r.letters, err = newLetters(o.TempDir, bad)
+	return r, err
 }
 
 // run runs the task. When it returns everything that it has begun is over.
@@ -138,7 +140,7 @@ func (r *run) work(ctx context.Context) error {
 		return err
 	}
 	r.maker, err = r.o.Maker(MakerOptions{
-		Schema: r.job.schema, Tuning: r.job.spec, IO: &r.job.io, OnBad: r.letters.add, Name: "task " + r.task.ID,
+		Schema: r.job.schema, Tuning: r.job.spec, IO: &r.job.io, OnBad: r.letters.Add, Name: "task " + r.task.ID,
 	})
 	if err != nil {
 		return err
@@ -253,4 +255,4 @@ func (r *run) Stop(_ context.Context, publish bool) error {
 func (r *run) Stats(context.Context) (chat.Stats, error) { return r.stats.snapshot(), nil }
 
 // ParseErrors implements chat.Task.
-func (r *run) ParseErrors(context.Context) ([]chat.ParseError, error) { return r.letters.saved(), nil }
+func (r *run) ParseErrors(context.Context) ([]chat.ParseError, error) { return r.letters.Newest(), nil }

@@ -6,7 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/stream"
 	"github.com/hengedb/henge/internal/stream/chat"
 	"github.com/hengedb/henge/internal/tasktype/streaming/intake"
@@ -63,8 +62,8 @@ func plus(a chat.Counters, f float64, b chat.Counters) chat.Counters {
 	}
 }
 
-// add counts records of a partition, and fails when too many of all were none.
-func (s *stats) add(p stream.Partition, made *intake.Made, limit int64) error {
+// add counts records of a partition.
+func (s *stats) add(p stream.Partition, made *intake.Made) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.tickLocked()
@@ -73,10 +72,6 @@ func (s *stats) add(p stream.Partition, made *intake.Made, limit int64) error {
 		s.mu.thrownAway[why] += n
 	}
 	s.mu.records[p] += int64(made.Counters.Processed + made.Counters.ProcessedWithError)
-	if s.mu.totals.Unparseable+s.mu.totals.ProcessedWithError > float64(limit) {
-		return fault.InvalidInput("Max parse exceptions[%d] exceeded", limit)
-	}
-	return nil
 }
 
 // tickLocked brings the averages up to date.

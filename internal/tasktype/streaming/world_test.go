@@ -608,3 +608,38 @@ func (w *world) caughtUpSome(ids []string) {
 		<-time.After(2 * time.Millisecond)
 	}
 }
+
+// stored fails the test unless the stored offsets are at positions.
+func (w *world) stored(want stream.Positions) {
+	w.t.Helper()
+	offsets, _, err := w.store.Offsets(w.t.Context(), "s")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	have, err := stream.ParseStored(offsets.Payload)
+	if err != nil || !maps.Equal(have.Positions, want) || have.Type != "kafka" || have.Stream != "t" {
+		w.t.Fatalf("stored is %s, %v; want %v", offsets.Payload, err, want)
+	}
+}
+
+// reported is an entry of a report.
+type reported struct {
+	Type    string         `json:"type"`
+	TaskID  string         `json:"taskId"`
+	Payload map[string]any `json:"payload"`
+}
+
+// report returns the report of a task.
+func (w *world) report(id string) map[string]reported {
+	w.t.Helper()
+	in, err := w.kind.o.Files.Report(w.t.Context(), id, false)
+	if err != nil || in == nil {
+		w.t.Fatalf("report of task [%s]: %v, %v", id, in, err)
+	}
+	defer in.Close()
+	out := map[string]reported{}
+	if err := json.NewDecoder(in).Decode(&out); err != nil {
+		w.t.Fatal(err)
+	}
+	return out
+}

@@ -11,7 +11,6 @@ import (
 	"github.com/hengedb/henge/internal/api/statements"
 	"github.com/hengedb/henge/internal/api/supervisors"
 	"github.com/hengedb/henge/internal/api/tasks"
-	"github.com/hengedb/henge/internal/api/workers"
 	"github.com/hengedb/henge/internal/cluster"
 	"github.com/hengedb/henge/internal/config"
 	"github.com/hengedb/henge/internal/exec"
@@ -28,7 +27,6 @@ import (
 	killtask "github.com/hengedb/henge/internal/tasktype/kill"
 	"github.com/hengedb/henge/internal/tasktype/move"
 	"github.com/hengedb/henge/internal/tasktype/sqltask"
-	"github.com/hengedb/henge/internal/tasktype/streaming"
 )
 
 func (s *services) openOverlord(ctx context.Context) error {
@@ -63,8 +61,6 @@ func (s *services) openOverlord(ctx context.Context) error {
 	}
 	env.Join = s.openParts(here, env)
 	controller, chats := sqltask.NewController(env), batch.NewChats()
-	s.chats, s.streams = workers.ChatOptions{Ask: chats.Ask}, streaming.NewRunning()
-	s.chats.Streams = s.streams
 	loads := batch.Options{Env: env, Chats: chats}
 	parallel, simple := batch.NewIndex(loads)
 	kinds := map[string]task.Kind{
@@ -82,6 +78,7 @@ func (s *services) openOverlord(ctx context.Context) error {
 		Azure: imports.ObjectStore{Account: set.Text("service.azure.account"), Properties: properties(set, map[string]string{
 			"key": "service.azure.key", "sharedAccessStorageToken": "service.azure.sharedAccessStorageToken"})},
 	})
+	s.openReading(env, chats, kinds)
 	for name, kind := range kinds {
 		kinds[name] = tasktype.Logged(kind, files, s.n.o.Log)
 	}

@@ -1,0 +1,23 @@
+package role
+
+import (
+	"github.com/hengedb/henge/internal/api/workers"
+	"github.com/hengedb/henge/internal/task"
+	"github.com/hengedb/henge/internal/tasktype"
+	"github.com/hengedb/henge/internal/tasktype/batch"
+	"github.com/hengedb/henge/internal/tasktype/streaming"
+)
+
+// openReading adds the kinds of tasks that read streams, and what answers for the tasks of this
+// process.
+func (s *services) openReading(env *tasktype.Env, others *batch.Chats, kinds map[string]task.Kind) {
+	s.streams = streaming.NewRunning()
+	s.chats = workers.ChatOptions{Streams: s.streams, Ask: others.Ask}
+	kind := streaming.New(streaming.Options{
+		Env: env, Running: s.streams, Segments: streaming.LiveSegments(s.live), Source: s.opener().Open, Maker: streaming.Makers(env),
+		Overlord: s.overlordChat(),
+	})
+	for _, name := range streaming.Types() {
+		kinds[name] = kind
+	}
+}

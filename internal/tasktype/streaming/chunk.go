@@ -100,7 +100,7 @@ func (r *run) allocate(ctx context.Context, s *sequence, at int64) (metastore.Pe
 	}
 	done := r.ctl.during("AllocateSegment", "The metadata store does not answer; a segment is to be allocated", false)
 	defer func() { done() }()
-	for {
+	for waits := false; ; waits = true {
 		pending, err := r.o.Metastore.AllocateSegments(ctx, request, []int64{at})
 		switch {
 		case errors.Is(err, metastore.ErrCannotAllocate):
@@ -111,10 +111,13 @@ func (r *run) allocate(ctx context.Context, s *sequence, at int64) (metastore.Pe
 		case len(pending) == 1:
 			return pending[0], nil
 		}
-		done()
 		chunk := r.job.granularity.Bucket(at)
-		locked := fault.Conflict("Interval [%s] of datasource [%s] is locked by another task", chunk, r.task.DataSource)
-		done = r.ctl.during("LockConflict", locked.Message, false)
+		if !waits {
+			done()
+			locked := fault.Conflict("Interval [%s] of datasource [%s] is locked by another task", chunk, r.task.DataSource)
+			done = r.ctl.during("LockConflict", locked.Message, false)
+			r.log.WarnContext(ctx, "a time chunk is locked by another task; waiting", "interval", chunk.String())
+		}
 		if _, _, err := r.o.Metastore.AcquireLock(ctx, metastore.LockRequest{
 			Owner: r.owner(), DataSource: r.task.DataSource, Interval: chunk, Type: r.job.lock,
 		}, lockTurn); err != nil {

@@ -212,13 +212,21 @@ func (c *control) finish(ctx context.Context) error {
 	c.cutting.Lock()
 	defer c.cutting.Unlock()
 	c.mu.Lock()
-	ends := maps.Clone(c.mu.current)
+	ends := c.leastLocked()
 	closed := c.mu.sequences[len(c.mu.sequences)-1].closed
 	c.mu.Unlock()
 	if closed {
 		return nil
 	}
 	return c.cut(ctx, ends, true)
+}
+
+// cutHere opens the next sequence where reading is. The task is paused.
+func (c *control) cutHere(ctx context.Context) error {
+	c.mu.Lock()
+	ends := c.leastLocked()
+	c.mu.Unlock()
+	return c.SetEnds(ctx, ends, false)
 }
 
 // published notes that a sequence is visible. All but the last of the task are forgotten.
@@ -231,7 +239,19 @@ func (c *control) published(s *sequence) {
 	}
 }
 
-// Pause returns where reading stands still.
+// leastLocked returns the least ends that the newest sequence may get: where reading is, and not
+// before its start, which a task that reads former sequences again has still to come to.
+func (c *control) leastLocked() stream.Positions {
+	out := maps.Clone(c.mu.current)
+	for p, start := range c.mu.sequences[len(c.mu.sequences)-1].starts {
+		if c.compare(start, out[p]) > 0 {
+			out[p] = start
+		}
+	}
+	return out
+}
+
+// Pause returns where reading stands still: the least ends that the newest sequence may get.
 func (c *control) Pause(ctx context.Context) (stream.Positions, error) {
 	for {
 		c.mu.Lock()
@@ -241,7 +261,7 @@ func (c *control) Pause(ctx context.Context) (stream.Positions, error) {
 		}
 		switch c.mu.state {
 		case chat.Paused:
-			at := maps.Clone(c.mu.current)
+			at := c.leastLocked()
 			c.mu.pause = true
 			c.mu.Unlock()
 			return at, nil
@@ -339,9 +359,9 @@ func (c *control) checkEnds(ends stream.Positions, finish bool) (repeated bool, 
 	case c.mu.state != chat.Paused || !c.mu.pause:
 		return false, fault.InvalidInput("Task must be paused before changing the end sequences")
 	}
-	for p, end := range ends {
-		if c.compare(end, c.mu.current[p]) < 0 {
-			return false, fault.InvalidInput("End sequence must be >= current sequence for partition [%s] (current: %s)", p, c.mu.current[p])
+	for p, least := range c.leastLocked() {
+		if c.compare(ends[p], least) < 0 {
+			return false, fault.InvalidInput("End sequence must be >= current sequence for partition [%s] (current: %s)", p, least)
 		}
 	}
 	return false, nil

@@ -186,13 +186,7 @@ func (c *chaos) play(records, replicas int) {
 			}
 		}
 		for id, r := range running {
-			for ended, turns := false, 0; !ended; turns++ {
-				if x := c.w.running.find(id); turns == 500 && x != nil {
-					t.Logf("task [%s] does not end: %+v", id, x.ctl.Status())
-					for _, q := range x.ctl.mu.sequences {
-						t.Logf("%+v", *q)
-					}
-				}
+			for ended := false; !ended; {
 				select {
 				case <-r.done:
 					ended = true

@@ -56,7 +56,7 @@ func (r *run) tend(ctx context.Context) error {
 func (r *run) cutHere(ctx context.Context, s *sequence) error {
 	r.ctl.pauseSelf()
 	if r.o.Overlord == nil {
-		return r.ctl.SetEnds(ctx, r.ctl.Status().Current, false)
+		return r.ctl.cutHere(ctx)
 	}
 	r.log.InfoContext(ctx, "asking for a checkpoint", "sequence", s.name)
 	r.asking = true

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/hengedb/henge/internal/budget"
+	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/deepstore"
 	"github.com/hengedb/henge/internal/live"
@@ -186,7 +187,10 @@ func (m *texts) Make(_ context.Context, records []stream.Record) (*intake.Made, 
 		switch {
 		case !ok || err != nil || err2 != nil:
 			out.Counters.Unparseable++
-			_ = m.o.OnBad(&intake.BadRow{Input: string(records[i].Value), Type: "unparseable", Details: []string{"no"}, Record: &records[i]})
+			bad := &intake.BadRow{Input: string(records[i].Value), Type: "unparseable", Details: []string{"no"}, Record: &records[i]}
+			if err := m.o.OnBad(bad); err != nil {
+				return nil, err
+			}
 			continue
 		case m.o.IO.MinTime != nil && ms < *m.o.IO.MinTime:
 			out.Counters.ThrownAway++
@@ -642,4 +646,19 @@ func (w *world) report(id string) map[string]reported {
 		w.t.Fatal(err)
 	}
 	return out
+}
+
+// tombstones are what a replacement without rows publishes.
+func tombstones(version string, chunk chrono.Interval) []*timeline.Segment {
+	return []*timeline.Segment{timeline.NewTombstone(timeline.SegmentID{DataSource: "d", Interval: chunk, Version: version})}
+}
+
+// hourOf is the time chunk of a time.
+func hourOf(t *testing.T, at int64) chrono.Interval {
+	t.Helper()
+	g, err := chrono.ParseGranularity("HOUR")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g.Bucket(at)
 }

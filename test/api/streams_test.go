@@ -3,6 +3,7 @@ package api
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"strconv"
 	"strings"
@@ -62,13 +63,9 @@ func (k *kafkaTopic) supervise(t *testing.T, s *server.Server, io, tuning, conte
 		"type": "kafka", "topic": "orders", "inputFormat": map[string]any{"type": "json"}, "useEarliestOffset": true, "startDelay": "PT0S", "period": "PT1S",
 		"consumerProperties": map[string]any{"bootstrap.servers": k.servers}, "taskCount": 1, "taskDuration": "PT1H",
 	}
-	for name, value := range io {
-		ioConfig[name] = value
-	}
+	maps.Copy(ioConfig, io)
 	tuningConfig := map[string]any{"type": "kafka"}
-	for name, value := range tuning {
-		tuningConfig[name] = value
-	}
+	maps.Copy(tuningConfig, tuning)
 	spec := map[string]any{"type": "kafka", "context": context, "spec": map[string]any{
 		"dataSchema": map[string]any{
 			"dataSource": "orders", "timestampSpec": map[string]any{"column": "t", "format": "iso"},

@@ -67,7 +67,7 @@ func (w *world) read(id string, at stream.Positions) {
 	w.t.Helper()
 	w.wait("all is read", func() bool {
 		r := w.running.find(id)
-		return r != nil && r.source != nil && covers(r.ctl.Status().Current, at, w.topic.Compare)
+		return r != nil && covers(r.ctl.Status().Current, at, w.topic.Compare)
 	})
 }
 

@@ -305,7 +305,7 @@ func (p *Pipeline) NewWorker(fresh bool) (*Worker, error) {
 		w.parts = p.parted.source(fresh)
 		w.top = w.parts
 	} else {
-		w.source = morselSource{p: p, fresh: fresh, need: p.scanNeed(), programs: map[expr.Expr]*expr.Program{}}
+		w.source = morselSource{p: p, fresh: fresh, need: p.scanNeed(), programs: &termPrograms{}}
 		w.top = &w.source
 	}
 	w.top = p.env.profile.ofWorkers().over(w.top)
@@ -381,7 +381,7 @@ type morselSource struct {
 	fresh   bool
 	need    []bool // columns of the scan that are looked at after its conditions, nil: all
 	// programs are compiled when a segment needs them.
-	programs map[expr.Expr]*expr.Program
+	programs *termPrograms
 	// anyOrder lets the worker choose its morsels.
 	anyOrder bool
 	worker   int

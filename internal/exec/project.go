@@ -79,26 +79,27 @@ func (o *projectOp) Close() {
 
 // projection is a list of expressions; those that are plain columns pass their vector on.
 type projection struct {
-	columns  []int // the column passed on, -1: computed by the program
-	programs []*expr.Program
+	columns  []int // the column passed on; that many below 0: computed by a program, -1 by the first
+	programs *expr.Programs
 	computes bool
 	made     int64 // bytes of texts and lists for the last batch
 }
 
 func compileProjection(exprs []expr.Expr, ctx *expr.Context) (projection, error) {
-	p := projection{columns: make([]int, len(exprs)), programs: make([]*expr.Program, len(exprs))}
+	p := projection{columns: make([]int, len(exprs))}
+	var computed []expr.Expr
 	for i, e := range exprs {
 		if c, ok := e.(*expr.Column); ok {
 			p.columns[i] = c.Index
 			continue
 		}
-		program, err := expr.Compile(e, ctx)
-		if err != nil {
-			return projection{}, err
-		}
-		p.columns[i], p.programs[i], p.computes = -1, program, true
+		computed = append(computed, e)
+		p.columns[i] = -len(computed)
 	}
-	return p, nil
+	var err error
+	p.computes = len(computed) > 0
+	p.programs, err = expr.CompileTogether(computed, ctx)
+	return p, err
 }
 
 // uncounted is how much the expressions of a projection may make for a batch without reserving it: every operator has a batch.
@@ -112,14 +113,16 @@ func (p *projection) apply(b *vector.Batch, memory *budget.Account) (*vector.Bat
 		out.N, out.Sel = b.Rows(), nil
 	}
 	p.made = 0
+	p.programs.Begin(b)
+	defer p.programs.End()
 	for i, c := range p.columns {
 		switch {
 		case c < 0:
-			v, err := p.programs[i].Eval(b)
+			v, err := p.programs.Eval(-c-1, b)
 			if err != nil {
 				return nil, err
 			}
-			if p.made += p.programs[i].Made(); p.made > uncounted {
+			if p.made = p.programs.Made(); p.made > uncounted {
 				if err := memory.Set(p.made); err != nil {
 					return nil, err
 				}

@@ -99,7 +99,7 @@ type scanner struct {
 	fresh   bool // batches stay valid
 	gathers bool // rows of several batches may come as one
 	// programs are those that the worker has compiled.
-	programs map[expr.Expr]*expr.Program
+	programs *termPrograms
 	tallies  []tally // by term
 	skip     []bool  // by term: it is true of the whole present batch
 
@@ -141,7 +141,7 @@ type scanColumn struct {
 
 // newScanner returns a scanner of leaf, whose terms are planned. Need says which columns are looked at after the filter, nil: all. Before is the
 // worker's scanner of another segment of the same scan, nil: there was none; its memory is used again.
-func newScanner(leaf *leafScan, need []bool, programs map[expr.Expr]*expr.Program, env *Env, fresh bool, before *scanner) (*scanner, error) {
+func newScanner(leaf *leafScan, need []bool, programs *termPrograms, env *Env, fresh bool, before *scanner) (*scanner, error) {
 	s := &scanner{leaf: leaf, env: env, programs: programs, fresh: fresh}
 	for i := range leaf.scan.Out {
 		column := scanColumn{want: leaf.scan.Out[i].Type, closed: true}
@@ -163,6 +163,7 @@ func newScanner(leaf *leafScan, need []bool, programs map[expr.Expr]*expr.Progra
 		column.buf = &segment.Buffer{}
 		s.columns = append(s.columns, column)
 	}
+	programs.use(leaf.planned.terms)
 	s.tallies, s.skip = make([]tally, len(leaf.planned.terms)), make([]bool, len(leaf.planned.terms))
 	if before != nil && !fresh {
 		s.selBuf, s.passBuf, s.rowsBuf, s.codesBuf, s.gatherers = before.selBuf, before.passBuf, before.rowsBuf, before.codesBuf, before.gatherers
@@ -254,6 +255,7 @@ func (s *scanner) read(from, to int) (*vector.Batch, error) {
 	}
 	s.from, s.to, s.n, s.rows, s.sel, s.bits = from, to, to-from, nil, nil, nil
 	clear(s.cols)
+	s.programs.begin()
 	if p.rows != nil {
 		s.rowsBuf = rowsBetween(p.rows, from, to, s.rowsBuf[:0])
 		switch len(s.rowsBuf) {
@@ -321,6 +323,7 @@ func (s *scanner) thin() {
 	if s.sel == nil || len(s.sel)*sparseRead >= s.n {
 		return
 	}
+	s.programs.narrow(s.sel)
 	for i, c := range s.cols {
 		if c != nil {
 			s.cols[i] = s.picked(i, c)
@@ -343,7 +346,7 @@ func (s *scanner) thin() {
 
 // picked returns the rows of column i that are selected; they ascend.
 func (s *scanner) picked(i int, c *vector.Vector) *vector.Vector {
-	if s.fresh {
+	if s.fresh || s.programs.share() {
 		return c.Gather(s.sel)
 	}
 	return s.gatherers[i].Gather(c, s.sel)

@@ -264,15 +264,7 @@ func (t *programTerm) narrow(s *scanner) error {
 			return err
 		}
 	}
-	program := s.programs[t.expr]
-	if program == nil {
-		var err error
-		if program, err = expr.Compile(t.expr, s.env.Expr); err != nil {
-			return err
-		}
-		s.programs[t.expr] = program
-	}
-	sel, err := program.Filter(&vector.Batch{N: s.n, Cols: s.cols, Sel: s.sel})
+	sel, err := s.programs.filter(t, s)
 	if err != nil {
 		return err
 	}

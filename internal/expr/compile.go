@@ -12,6 +12,9 @@ type compiler struct {
 	columns []int
 	made    *made
 	inDict  bool // below a node that evaluates over the entries of a dictionary
+	// repeats are the expressions that share a result, nil: none; madeShared counts what they make.
+	repeats    *repeats
+	madeShared *made
 }
 
 func (c *compiler) slot(column int) int {
@@ -25,6 +28,15 @@ func (c *compiler) slot(column int) int {
 }
 
 func (c *compiler) compile(e Expr) (node, error) {
+	if c.repeats != nil {
+		if r := c.repeats.of[e]; r != nil && r.times > 1 {
+			return c.compileShared(r)
+		}
+	}
+	return c.compileAlone(e)
+}
+
+func (c *compiler) compileAlone(e Expr) (node, error) {
 	if !c.inDict && !c.ctx.Entries {
 		if source, ok := dictSource(e); ok {
 			return c.compileDict(e, source)

@@ -1,7 +1,6 @@
 package expr
 
 import (
-	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/vector"
 )
 
@@ -12,29 +11,23 @@ type Program struct {
 	ctx     *Context
 	columns []int // by slot: the index of the column
 	made    *made
+	shared  *made // by expressions that come several times; those of Programs have it in common
 }
 
 // Compile makes a program of e. The tree need not have been folded, but what Fold finds out is not found out again per batch.
 func Compile(e Expr, ctx *Context) (*Program, error) {
-	if ctx == nil {
-		ctx = &Context{}
-	}
-	if depthExceeds(e, maxDepth) {
-		return nil, fault.InvalidInput("The expression is nested deeper than [%d] levels", maxDepth)
-	}
-	c := &compiler{ctx: ctx, slots: map[int]int{}, made: &made{}}
-	root, err := c.compile(e)
+	list, err := CompileTogether([]Expr{e}, ctx)
 	if err != nil {
 		return nil, err
 	}
-	return &Program{root: root, e: e, ctx: ctx, columns: c.columns, made: c.made}, nil
+	return list.list[0], nil
 }
 
 // Clone returns a program of the same expression for another goroutine.
 func (p *Program) Clone() (*Program, error) { return Compile(p.e, p.ctx) }
 
 // Made returns how many bytes of strings and elements of arrays the functions of the expression have made for the last batch.
-func (p *Program) Made() int64 { return p.made.bytes }
+func (p *Program) Made() int64 { return p.made.bytes + p.shared.bytes }
 
 // Type returns the type of the values.
 func (p *Program) Type() Type { return p.e.Type() }
@@ -43,10 +36,15 @@ func (p *Program) Type() Type { return p.e.Type() }
 // much at once the caller may ask for fewer rows (IsForFewerRows).
 func (p *Program) Eval(b *vector.Batch) (*vector.Vector, error) {
 	v, err := p.root.eval(p.frame(b))
-	if err != nil && b.Rows() > 1 && p.Type().Runtime().IsNumeric() && IsForFewerRows(err) {
+	if err != nil && p.inHalves(b, err) {
 		return p.evalHalves(b)
 	}
 	return v, err
+}
+
+// inHalves reports whether an error of Eval is to be avoided by evaluating b in halves.
+func (p *Program) inHalves(b *vector.Batch, err error) bool {
+	return b.Rows() > 1 && p.Type().Runtime().IsNumeric() && IsForFewerRows(err)
 }
 
 // Filter returns the row numbers of b, ascending, that count and for which the expression, a predicate, is true. The slice is the
@@ -56,25 +54,40 @@ func (p *Program) Filter(b *vector.Batch) ([]uint32, error) {
 	if err != nil && b.Rows() > 1 && IsForFewerRows(err) {
 		return p.filterHalves(b)
 	}
-	if err != nil || b.Sel == nil {
+	return selected(sel, b.Sel, err)
+}
+
+// selected makes row numbers among those of a selection, nil: none, row numbers of the batch.
+func selected(sel, of []uint32, err error) ([]uint32, error) {
+	if err != nil || of == nil {
 		return sel, err
 	}
 	for i, r := range sel {
-		sel[i] = b.Sel[r]
+		sel[i] = of[r]
 	}
 	return sel, nil
 }
 
 func (p *Program) frame(b *vector.Batch) *frame {
-	p.made.bytes = 0
+	p.made.bytes, p.shared.bytes = 0, 0
+	return p.whole(b).selected(b.Sel)
+}
+
+// whole is the frame of all rows of b, whatever its selection.
+func (p *Program) whole(b *vector.Batch) *frame {
 	f := &frame{n: b.N, cols: make([]*vector.Vector, len(p.columns))}
 	for slot, i := range p.columns {
 		f.cols[slot] = b.Cols[i]
 	}
-	if b.Sel != nil {
-		return f.narrow(b.Sel)
-	}
 	return f
+}
+
+// selected is the frame of the rows of a selection, nil: all.
+func (f *frame) selected(sel []uint32) *frame {
+	if sel == nil {
+		return f
+	}
+	return f.narrow(sel)
 }
 
 // frame is a set of rows to evaluate over. A narrower frame gathers from its parent only the columns that are asked for, so rows
@@ -87,6 +100,7 @@ type frame struct {
 	cols   []*vector.Vector // by slot; nil: not gathered yet
 	elem   *vector.Vector   // the elements, when the rows are those of a list
 	elems  []*vector.Vector // gathered elements of the lists around, by depth
+	shared map[*sharedNode]sharedPart
 }
 
 // narrow returns the frame of the rows named by sel, which may repeat and need not ascend.

@@ -28,7 +28,7 @@ func armByArm(t *testing.T, x *Case) *Program {
 	if x.Else != nil {
 		n.other = compile(x.Else)
 	}
-	return &Program{root: n, e: x, ctx: c.ctx, columns: c.columns, made: c.made}
+	return &Program{root: n, e: x, ctx: c.ctx, columns: c.columns, made: c.made, shared: &made{}}
 }
 
 // casesBatch has numbers, fractions and texts with NULLs, each in several rows.

@@ -18,7 +18,8 @@ type Delimited struct {
 	Columns    []string
 	FromHeader bool
 	SkipRows   int
-	// Delimiter separates fields, in csv a single ASCII character; ListDelimiter separates the values of one field.
+	// Delimiter separates fields, in csv a single ASCII character; ListDelimiter separates the values
+	// of one field.
 	Delimiter     string
 	ListDelimiter string
 
@@ -113,7 +114,8 @@ func (f *Delimited) head() head {
 
 func (f *Delimited) open(fields []Field, header []string, opts *Options) (decoder, error) {
 	whole := f.whole(header)
-	d := &delimitedDecoder{sink: newSink(fields, opts), f: f, list: []byte(f.ListDelimiter), places: make([]int, len(fields)), split: f.splitter()}
+	d := &delimitedDecoder{sink: newSink(fields, opts), f: f, list: []byte(f.ListDelimiter),
+		places: make([]int, len(fields)), split: f.splitter()}
 	d.place(whole)
 	return d, nil
 }
@@ -285,7 +287,8 @@ type splitter struct {
 	line      int64
 	delimiter []byte
 	quotes    bool
-	// lenient says that a quote was found that nothing closes: from there on quoted fields end with their line.
+	// lenient says that a quote was found that nothing closes: from there on quoted fields end with
+	// their line.
 	lenient bool
 	// bare says that text has no quotes that count, and the delimiter is one byte.
 	bare bool
@@ -297,8 +300,8 @@ type splitter struct {
 	unquoted   []byte // what quoted fields of the record say
 }
 
-// span is where a field lies: in the text or, marked by unquotedSpan in from, in unquoted. Spans hold no pointers, of which the garbage collector would
-// have to be told for each field.
+// span is where a field lies: in the text or, marked by unquotedSpan in from, in unquoted. Spans
+// hold no pointers, of which the garbage collector would have to be told for each field.
 type span struct{ from, to uint32 }
 
 const unquotedSpan = 1 << 31
@@ -399,7 +402,8 @@ func (s *splitter) bareLine() {
 	for ; i+8 <= len(text); i += 8 {
 		w := binary.LittleEndian.Uint64(text[i:])
 		d, n := w^delimiters, w^(ones*'\n')
-		// The highest bit of each byte that is one of both: adding to the other bits carries into it unless all of them are 0.
+		// The highest bit of each byte that is one of both: adding to the other bits carries into it
+		// unless all of them are 0.
 		for found := ^((d&lows + lows | d | lows) & (n&lows + lows | n | lows)); found != 0; found &= found - 1 {
 			at := i + bits.TrailingZeros64(found)/8
 			fields = append(fields, span{uint32(from), uint32(at)})
@@ -439,7 +443,8 @@ func (s *splitter) endBare(fields []span, start, end int) {
 	}
 }
 
-// quoted splits a record with quotes, which may span lines, and reports whether all of them are closed.
+// quoted splits a record with quotes, which may span lines, and reports whether all of them are
+// closed.
 func (s *splitter) quoted(start int) bool {
 	i := start
 	for {
@@ -449,7 +454,8 @@ func (s *splitter) quoted(start int) bool {
 				return false
 			}
 		}
-		// What follows a closing quote up to the delimiter belongs to the field, as does a field without quotes.
+		// What follows a closing quote up to the delimiter belongs to the field, as does a field without
+		// quotes.
 		from := i
 		for i < len(s.text) && s.text[i] != '\n' && !bytes.HasPrefix(s.text[i:], s.delimiter) {
 			i++
@@ -477,7 +483,8 @@ func (s *splitter) quoted(start int) bool {
 	}
 }
 
-// quotedField reads from behind an opening quote to behind the closing one, and appends what is between them to unquoted; doubled quotes stand for one.
+// quotedField reads from behind an opening quote to behind the closing one, and appends what is
+// between them to unquoted; doubled quotes stand for one.
 func (s *splitter) quotedField(i int) (end int, closed bool) {
 	for {
 		n := bytes.IndexByte(s.text[i:], '"')

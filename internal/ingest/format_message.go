@@ -1,15 +1,20 @@
 package ingest
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"io"
+	"sync"
+
+	"github.com/valyala/fastjson"
 
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// messageDecoder turns one message of a binary format, such as a record of a stream, into an object.
+// messageDecoder turns one message of a binary format, such as a record of a stream, into an
+// object.
 type messageDecoder interface {
 	message(ctx context.Context, data []byte) (*Object, error)
 }
@@ -22,7 +27,8 @@ type messageFormat struct {
 	decoder openDecoder
 }
 
-// openDecoder returns the decoder of a format; what it needs beside the wire form, such as a file of descriptors, is subject to access.
+// openDecoder returns the decoder of a format; what it needs beside the wire form, such as a file
+// of descriptors, is subject to access.
 type openDecoder func(access *Access) (messageDecoder, error)
 
 // always returns a decoder that is there already.
@@ -81,8 +87,11 @@ func (r *messageReader) next(ctx context.Context) (Record, error) {
 
 func (r *messageReader) close() error { return r.src.Close() }
 
-// parseMessageFormat reads the members that message formats share; decode reads the decoder, called member.
-func parseMessageFormat(kind, member string, text json.RawMessage, decode func(decoder json.RawMessage, o avroOptions) (openDecoder, error)) (Format, error) {
+// parseMessageFormat reads the members that message formats share; decode reads the decoder, called
+// member.
+func parseMessageFormat(
+	kind, member string, text json.RawMessage, decode func(decoder json.RawMessage, o avroOptions) (openDecoder, error),
+) (Format, error) {
 	var w map[string]json.RawMessage
 	if err := decodeWire("inputFormat", text, &w); err != nil {
 		return nil, err
@@ -108,3 +117,35 @@ func parseMessageFormat(kind, member string, text json.RawMessage, decode func(d
 }
 
 var errTrailing = errors.New("bytes follow the message")
+
+// jsonSchema is the type of schemas of a registry whose messages are JSON.
+const jsonSchema = "JSON"
+
+// jsonMessages decodes messages of JSON. They say by themselves what they have: their schema is not
+// looked at.
+type jsonMessages struct{ parsers sync.Pool }
+
+func (d *jsonMessages) message(_ context.Context, data []byte) (*Object, error) {
+	p, _ := d.parsers.Get().(*fastjson.Parser)
+	if p == nil {
+		p = &fastjson.Parser{}
+	}
+	defer d.parsers.Put(p)
+	text := validUTF8(bytes.TrimSpace(data))
+	v, err := p.ParseBytes(text)
+	if err != nil {
+		return nil, errors.New(strictReason(text))
+	}
+	if v.Type() != fastjson.TypeObject {
+		return nil, errors.New("it is no JSON object")
+	}
+	o := v.GetObject()
+	if o.Len() > maxFields {
+		return nil, errors.New("it has too many fields")
+	}
+	object, ok := objectOf(o)
+	if !ok {
+		return nil, errors.New(strictReason(text))
+	}
+	return object, nil
+}

@@ -2,14 +2,16 @@ package ingest
 
 import "github.com/hengedb/henge/internal/chrono"
 
-// Instants says how the values of a field become the time of a row, as a timestampSpec does. It is immutable.
+// Instants says how the values of a field become the time of a row, as a timestampSpec does. It is
+// immutable.
 type Instants struct {
 	Format *chrono.TimestampFormat
 	// Missing is the time of records that have none; nil: they are no rows.
 	Missing *int64
 }
 
-// Of returns the time that a value of an Object says, in milliseconds, and whether it says one: not whether it is in the range of times.
+// Of returns the time that a value of an Object says, in milliseconds, and whether it says one: not
+// whether it is in the range of times.
 func (t *Instants) Of(v any) (ms int64, ok bool) {
 	switch v := v.(type) {
 	case nil:
@@ -63,10 +65,11 @@ func (s *sink) flawed() (f flaw) {
 	return f
 }
 
-// endFlawed ends a row that is flawed: without a time it is none. What is wrong with it is said by whoever is told of o, its record, and flat,
-// what a flattenSpec makes of it.
+// endFlawed ends a row that is flawed: without a time it is none. What is wrong with it is said by
+// whoever is told of o, its record, and flat, what a flattenSpec makes of it.
 func (s *sink) endFlawed(f flaw, o, flat *Object, row []byte, line int64) {
-	s.out.errs = append(s.out.errs, ParseError{Row: shortRow(row), Record: s.out.records, Line: line, Object: o, Flat: flat, Message: int(s.number)})
+	s.out.errs = append(s.out.errs, ParseError{Row: shortRow(row), Record: s.out.records, Line: line,
+		Object: o, Flat: flat, Message: int(s.number)})
 	if s.shape != nil && f&noTime == 0 {
 		s.shape.Add(flat)
 	}

@@ -3,7 +3,7 @@
 // The central type is Maker: Make takes the records of a poll and returns their rows as one batch,
 // with the columns known so far, time first.
 //
-//	records ─► fields (ingest.Messages) ─► times allowed ─► transforms, filter ─► metrics ─► columns
+//	records ─► fields (ingest.Messages) ─► times allowed ─► transforms, filter ─► metrics ─► rows
 //
 // What holds:
 //

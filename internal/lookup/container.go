@@ -64,7 +64,7 @@ type factory struct {
 }
 
 // factoryTypes are the type ids, as messages list them.
-const factoryTypes = "map, cachedNamespace"
+const factoryTypes = "map, cachedNamespace, kafka"
 
 // parse reads a factory. Faults say what is wrong with it.
 func parse(text json.RawMessage) (*factory, error) {
@@ -87,6 +87,8 @@ func parse(text json.RawMessage) (*factory, error) {
 			return nil, fault.InvalidInput("A lookup of type [cachedNamespace] needs an [extractionNamespace]")
 		}
 		return parseNamespace(wire.Namespace)
+	case "kafka":
+		return parseTopic(text)
 	case "":
 		return nil, fault.InvalidInput("lookupExtractorFactory has no [type]; known types are [%s]", factoryTypes)
 	}

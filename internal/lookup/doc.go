@@ -7,7 +7,7 @@
 //
 //	container.go   what is configured, and how it is read; text.go: as messages show it
 //	table.go       keys and values; set.go: the lookups of a process
-//	source.go      where tables come from; files.go: files and HTTP; database.go: tables of PostgreSQL and SQLite
+//	source.go      where tables come from; files.go: files and HTTP; database.go: tables of PostgreSQL and SQLite; topic.go: topics of Kafka
 //
 // The function itself is in package expr, the table lookup.x in the Broker, the configuration of the cluster and its history at the
 // Coordinator's endpoints. Reading and guarding files and addresses is package ingest's.

@@ -21,8 +21,10 @@ const (
 	settleTime = 30 * time.Second
 
 	// jdbcTimeout and fileTimeout bound a reading unless the lookup says otherwise, by at most maxTimeoutSeconds.
-	jdbcTimeout       = 60 * time.Second
-	fileTimeout       = 10 * time.Minute
+	jdbcTimeout = 60 * time.Second
+	fileTimeout = 10 * time.Minute
+	// topicTimeout is that of a topic of Kafka, which is read from its beginning the first time.
+	topicTimeout      = 10 * time.Minute
 	maxTimeoutSeconds = 7 * 24 * 60 * 60
 
 	// maxText and maxTextDepth bound a container in a message.

@@ -79,7 +79,7 @@ func TestSetFollowsWhatIsWanted(t *testing.T) {
 	before := s.View()
 	for name, want := range map[string]map[string]string{
 		"a":    {"x": "X", "n": "1.50", "b": "true"},
-		"bad":  {"error": "Lookup [bad] could not be loaded: lookupExtractorFactory type [frob] is unknown; known types are [map, cachedNamespace]"},
+		"bad":  {"error": "Lookup [bad] could not be loaded: lookupExtractorFactory type [frob] is unknown; known types are [map, cachedNamespace, kafka]"},
 		"nope": {"error": "Lookup [nope] not found"},
 	} {
 		if diff := cmp.Diff(want, content(before, name)); diff != "" {

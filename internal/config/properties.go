@@ -69,6 +69,8 @@ var Properties = []Property{
 	{Key: "service.server.http.maxConfigBytes", Kind: Bytes, Default: "1MiB", Doc: "Likewise of retention rules, dynamic configurations, compaction and all other endpoints."},
 	{Key: "service.query.default.context.<name>", Kind: Text, Default: "", Doc: "Default of a query context parameter."},
 	{Key: "service.sql.enable", Kind: Bool, Default: "true", Doc: "Serve SQL."},
+	{Key: "service.ingest.push.maxBytes", Kind: Bytes, Default: "4GiB", Doc: "Bytes of rows of one datasource, sent over HTTP, that wait to be published at most; more are refused with 429."},
+	{Key: "service.ingest.push.maxRequestBytes", Kind: Bytes, Default: "64MiB", Doc: "Bytes of rows that one request may send, unpacked."},
 	{Key: "service.sql.avatica.enable", Kind: Bool, Default: "true", Doc: "Answer JDBC drivers."},
 	{Key: "service.sql.avatica.maxConnections", Kind: Int, Default: "25", Doc: "Connections of JDBC drivers that a Broker has open at most."},
 	{Key: "service.sql.avatica.maxStatementsPerConnection", Kind: Int, Default: "4", Doc: "Statements that one of them has open at most."},

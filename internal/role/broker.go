@@ -123,21 +123,27 @@ func fanIn(set *config.Settings) int {
 // sqlRoutes adds the endpoints of SQL, unless it is turned off: then they are not there.
 func (s *services) sqlRoutes(mux *edge.Mux) {
 	if s.n.settings.Bool("service.sql.enable") {
-		s.query.Routes(mux)
-		if s.n.settings.Bool("service.sql.avatica.enable") {
-			s.jdbc.Routes(mux)
-		}
+		s.queryRoutes(mux)
 		s.statements.Routes(mux)
+	}
+}
+
+// queryRoutes adds the endpoints of SQL that a Broker answers.
+func (s *services) queryRoutes(mux *edge.Mux) {
+	s.query.Routes(mux)
+	if s.n.settings.Bool("service.sql.avatica.enable") {
+		s.jdbc.Routes(mux)
 	}
 }
 
 // brokerRoutes are those of a Broker.
 func (s *services) brokerRoutes(mux *edge.Mux) {
+	s.sentRoutes(mux)
 	s.lookupRoutes(mux)
 	s.native.Routes(mux)
 	s.coordinator.BrokerRoutes(mux)
 	s.query.KnownRoute(mux)
 	if s.n.settings.Bool("service.sql.enable") {
-		s.query.Routes(mux)
+		s.queryRoutes(mux)
 	}
 }

@@ -31,6 +31,9 @@ import (
 
 func (s *services) openOverlord(ctx context.Context) error {
 	set := s.n.settings
+	if err := s.openSent(ctx); err != nil {
+		return err
+	}
 	logs, err := s.n.dir.sub("tasks/logs")
 	if err != nil {
 		return err

@@ -51,6 +51,7 @@ type services struct {
 	broker     *broker.Broker
 	query      *sql.API
 	jdbc       *avatica.API
+	sent       *sent // what clients send over HTTP; nil: this process takes none
 	native     *nativequery.API
 	queue      *task.Queue
 	records    *overlord.Store // of the queue
@@ -220,6 +221,7 @@ func (s *services) aloneRoutes(role string, mux *edge.Mux) {
 	switch role {
 	case "router":
 		s.proxyRoutes(mux)
+		s.sentRoutes(mux)
 		s.sqlRoutes(mux)
 		s.native.Routes(mux)
 		s.coordinator.BrokerRoutes(mux)
@@ -227,6 +229,7 @@ func (s *services) aloneRoutes(role string, mux *edge.Mux) {
 			s.overlordRoutes(mux)
 		}
 	case "broker":
+		s.sentRoutes(mux)
 		s.sqlRoutes(mux)
 		s.native.Routes(mux)
 		s.coordinator.BrokerRoutes(mux)

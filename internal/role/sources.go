@@ -9,6 +9,7 @@ import (
 	"github.com/hengedb/henge/internal/export"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/ingest"
+	"github.com/hengedb/henge/internal/stream"
 	"github.com/hengedb/henge/internal/stream/connect"
 )
 
@@ -39,7 +40,11 @@ func (s *services) access() *ingest.Access {
 
 // opener opens streams.
 func (s *services) opener() *connect.Opener {
-	return &connect.Opener{Access: s.access(), Log: s.n.o.Log}
+	o := &connect.Opener{Access: s.access(), Log: s.n.o.Log}
+	if s.sent != nil {
+		o.Push = func(name string) (stream.Source, error) { return s.sent.store.Source(name) }
+	}
+	return o
 }
 
 // exports says where INSERT INTO EXTERN may write.

@@ -18,7 +18,7 @@ import (
 )
 
 // streamTypes are the types of streams that supervisors of this process read.
-var streamTypes = []string{spec.Kafka}
+var streamTypes = []string{spec.Kafka, spec.Push}
 
 // checkStream tests what the parser of specifications leaves open: connections and computations.
 func (s *services) checkStream(given *spec.Stream) error {
@@ -34,8 +34,11 @@ func (s *services) checkStream(given *spec.Stream) error {
 	if _, err := rowplan.IngestionOf(given.Schema); err != nil {
 		return err
 	}
-	if given.IO.Stream.Type == spec.Kafka {
+	switch {
+	case given.IO.Stream.Type == spec.Kafka:
 		return kafka.Check(given.IO.Stream, s.access())
+	case given.IO.Stream.Type == spec.Push && s.sent == nil:
+		return errNotSent
 	}
 	return nil
 }

@@ -88,8 +88,8 @@ func UnsupportedMedia(format string, args ...any) error {
 	return withStatus{fault.InvalidInput(format, args...).WithLegacy(fault.LegacyUnsupported), http.StatusUnsupportedMediaType}
 }
 
-// tooLarge is for a request body that is larger than its endpoint reads: 413.
-func tooLarge(format string, args ...any) error {
+// TooLarge is for a request body that is larger than its endpoint reads: 413.
+func TooLarge(format string, args ...any) error {
 	return withStatus{fault.InvalidInput(format, args...), http.StatusRequestEntityTooLarge}
 }
 

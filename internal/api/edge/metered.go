@@ -52,7 +52,7 @@ func (k bodyKind) metered(h Handler) Handler {
 		}
 		if b.most.Bytes > 0 && r.ContentLength > b.most.Bytes {
 			b.drain()
-			return b.tooLarge()
+			return b.TooLarge()
 		}
 		r = r.WithContext(context.WithValue(r.Context(), bodyKey{}, b))
 		r.Body = b
@@ -105,7 +105,7 @@ func (b *meteredBody) Read(p []byte) (int, error) {
 	n, err := b.inner.Read(p)
 	b.count(p[:n])
 	if b.most.Bytes > 0 && b.size > b.most.Bytes {
-		return 0, b.refuse(b.tooLarge())
+		return 0, b.refuse(b.TooLarge())
 	}
 	if refused := b.charge(err != nil); refused != nil {
 		return 0, b.refuse(refused)
@@ -170,7 +170,7 @@ func (b *meteredBody) charge(last bool) error {
 		cost += chargeStep
 	}
 	if limit := b.limits.Memory.Limit(); limit != budget.Unlimited && cost > limit/memoryPart {
-		return tooLarge("The request body of [%d] bytes takes more than [%d] bytes of memory to read, which is the part of service.memory.limit that one body may take. "+
+		return TooLarge("The request body of [%d] bytes takes more than [%d] bytes of memory to read, which is the part of service.memory.limit that one body may take. "+
 			"Send it in pieces, or raise service.memory.limit.", max(b.declared, b.size), limit/memoryPart)
 	}
 	if !b.account.TrySet(cost) {
@@ -216,11 +216,11 @@ func (b *meteredBody) drain() {
 }
 
 // tooLarge says that the body is.
-func (b *meteredBody) tooLarge() error {
+func (b *meteredBody) TooLarge() error {
 	if b.declared > b.most.Bytes {
-		return tooLarge("The request body of [%d] bytes is larger than [%d] bytes, the limit of this endpoint, which %s sets.", b.declared, b.most.Bytes, b.most.Setting)
+		return TooLarge("The request body of [%d] bytes is larger than [%d] bytes, the limit of this endpoint, which %s sets.", b.declared, b.most.Bytes, b.most.Setting)
 	}
-	return tooLarge("The request body is larger than [%d] bytes, the limit of this endpoint, which %s sets.", b.most.Bytes, b.most.Setting)
+	return TooLarge("The request body is larger than [%d] bytes, the limit of this endpoint, which %s sets.", b.most.Bytes, b.most.Setting)
 }
 
 // unlessRefused drops what a handler says to a body that was refused.

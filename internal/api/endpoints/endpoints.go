@@ -22,6 +22,8 @@ const (
 	Sampler Family = "sampler"
 	// Tasks is the task queue and its workers.
 	Tasks Family = "tasks"
+	// Push is rows that are sent over HTTP.
+	Push Family = "push"
 	// Supervisors is supervisors.
 	Supervisors Family = "supervisors"
 	// Compaction is automatic compaction.
@@ -64,6 +66,10 @@ var Table = []Endpoint{
 	{"GET /service/v2/sql/queries/{id}/reports", SQL},
 	{"POST /service/v2/sql", SQL},
 	{"POST /service/v2/sql/avatica", SQL},
+	{"GET /service/v2/ingest/{datasource}/channels/{channel}", Push},
+	{"GET /service/v2/ingest/{datasource}/config", Push},
+	{"POST /service/v2/ingest/{datasource}", Push},
+	{"PUT /service/v2/ingest/{datasource}/config", Push},
 	{"POST /service/v2/sql/avatica-protobuf", SQL},
 	{"POST /service/v2/sql/avatica-protobuf/{$}", SQL},
 	{"POST /service/v2/sql/avatica/{$}", SQL},

@@ -214,6 +214,13 @@ func (l *Log) Bounds() (earliest, latest int64) {
 	return l.mu.files[0].first, l.mu.next
 }
 
+// Unpublished reports whether there are entries that are not in published segments.
+func (l *Log) Unpublished() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.mu.published < l.mu.next
+}
+
 // Bytes returns how many bytes the files have.
 func (l *Log) Bytes() int64 {
 	l.mu.Lock()

@@ -119,7 +119,9 @@ func readFault(resp *http.Response) error {
 			Error json.RawMessage `json:"error"`
 		}
 		if json.Unmarshal(text, &wrapped) == nil {
-			_ = json.Unmarshal(wrapped.Error, &b) // if it is no object the message stays empty
+			if json.Unmarshal(wrapped.Error, &b) != nil { // it is the message, or nothing that is known
+				_ = json.Unmarshal(wrapped.Error, &b.ErrorMessage)
+			}
 		}
 	}
 	if b.ErrorMessage == "" {

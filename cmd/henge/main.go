@@ -84,7 +84,8 @@ A first try, with no data of your own:
 		return nil
 	}
 	root.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
-	root.AddCommand(serverCommand(), sqlCommand(), ingestCommand(), sampleCommand(), inspectCommand(), backupCommand(), restoreCommand(), importCommand())
+	root.AddCommand(serverCommand(), sqlCommand(), ingestCommand(), streamCommand(), sampleCommand(), inspectCommand(), backupCommand(),
+		restoreCommand(), importCommand())
 	return root
 }
 

@@ -97,6 +97,7 @@ func (r *run) publish(ctx context.Context, s *sequence) error {
 	}
 	r.ctl.published(s)
 	r.stats.published(pushed)
+	r.measurePublished(done, pushed)
 	r.log.InfoContext(ctx, "sequence published", "sequence", s.name, "segments", len(pushed), "number", done.Number)
 	if err := r.passes(stepCommitted); err != nil {
 		return err
@@ -107,6 +108,20 @@ func (r *run) publish(ctx context.Context, s *sequence) error {
 		}
 	})
 	return nil
+}
+
+// measurePublished counts what became visible by this task.
+func (r *run) measurePublished(done metastore.Published, segments []*timeline.Segment) {
+	if done.Already { // a replica has counted it
+		return
+	}
+	rows, bytes := 0.0, 0.0
+	for _, s := range segments {
+		rows, bytes = rows+float64(s.Rows), bytes+float64(s.Size)
+	}
+	r.meter.Count(r.measured("ingest/rows/output"), rows)
+	r.meter.Count(r.measured("segment/added/bytes"), bytes)
+	r.meter.Count(r.measured("segment/txn/success"), 1)
 }
 
 // passes is a fault point.

@@ -202,7 +202,11 @@ func (blk *block) joinDependent(left source, x *syntax.Join, alias *syntax.Alias
 		return source{}, fault.InvalidSQL(x.At, "The right side of a RIGHT or FULL join can't use columns of the left side")
 	}
 	width := plan.Width(right.node)
-	d := newDecorrelator(left.node, corr.outer, x.At)
+	var values []expr.Expr
+	if right.node, values, err = withZeroSigns(right.node, corr.outer); err != nil {
+		return source{}, err
+	}
+	d := newDecorrelator(left.node, values, x.At)
 	var columns []int
 	left.node, columns = extend(left.node, d.values)
 	if kind == plan.Left {

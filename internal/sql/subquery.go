@@ -429,7 +429,11 @@ func (blk *block) semiJoin(n plan.Node, s *subquery, not bool) (plan.Node, error
 // joinSubquery joins n with a subquery's plan on its outer columns and, for IN, its operands. The columns of n come first, then the
 // operands and outer values that had to be computed, then, from column first on, those of right (none of them for a semi join).
 func (blk *block) joinSubquery(n plan.Node, s *subquery, kind plan.JoinKind, right plan.Node) (joined plan.Node, first int, err error) {
-	left := append([]expr.Expr(nil), s.corr.outer...)
+	signed, outer, err := withZeroSigns(right, s.corr.outer)
+	if err != nil {
+		return nil, 0, err
+	}
+	left := append([]expr.Expr(nil), outer...)
 	if s.kind == inQuery {
 		left = append(left, s.operands...)
 	}
@@ -442,9 +446,10 @@ func (blk *block) joinSubquery(n plan.Node, s *subquery, kind plan.JoinKind, rig
 			return j, plan.Width(j.Left), nil
 		}
 	}
-	d := newDecorrelator(n, left[:len(s.corr.outer)], s.at)
+	right = signed
+	d := newDecorrelator(n, left[:len(outer)], s.at)
 	var late *lateValues
-	if (kind == plan.Single || kind == plan.Left) && len(s.corr.outer) > 0 {
+	if (kind == plan.Single || kind == plan.Left) && len(outer) > 0 {
 		if late = lateValuesOf(right); late != nil {
 			right, d.sparse, kind = late.of, late.of, plan.Left // there is one row for each different value
 		}
@@ -453,7 +458,7 @@ func (blk *block) joinSubquery(n plan.Node, s *subquery, kind plan.JoinKind, rig
 	if right, err = d.apply(right); err != nil {
 		return nil, 0, err
 	}
-	n, columns := extend(n, append(slices.Clone(d.values), left[len(s.corr.outer):]...))
+	n, columns := extend(n, append(slices.Clone(d.values), left[len(outer):]...))
 	j := &plan.Join{Kind: kind, Left: n, Right: right}
 	if kind == plan.Single {
 		j.At = s.at

@@ -205,12 +205,44 @@ var comparedClauses = []struct {
 	{"SELECT a.i, b.i FROM m a, m b WHERE CASE $x WHEN $y THEN TRUE ELSE FALSE END", func(v *truths) [][]string { return v.pairs("true") }, true},
 	{"SELECT a.i, b.i FROM m a, m b WHERE NULLIF($x, $y) IS NULL AND $x IS NOT NULL", func(v *truths) [][]string { return v.pairs("true") }, true},
 	{"SELECT a.i, b.i FROM m a, m b WHERE $x IN ($y, $y)", func(v *truths) [][]string { return v.pairs("true") }, true},
+	{"SELECT a.i, b.i FROM m a, m b WHERE $x NOT IN ($y, $y)", func(v *truths) [][]string { return v.pairs("false") }, true},
+	{"SELECT ai, bi FROM (SELECT i AS ai, $x AS k FROM m a) a NATURAL JOIN (SELECT i AS bi, $y AS k FROM m b) b",
+		func(v *truths) [][]string { return v.pairs("true") }, true},
+	{"SELECT ai, bi FROM (SELECT i AS ai, $x AS k FROM m a) a NATURAL LEFT JOIN (SELECT i AS bi, $y AS k FROM m b) b",
+		func(v *truths) [][]string { return v.outer(false) }, true},
+	{"SELECT ai, bi FROM (SELECT i AS ai, $x AS k FROM m a) a NATURAL FULL JOIN (SELECT i AS bi, $y AS k FROM m b) b",
+		func(v *truths) [][]string { return v.outer(true) }, true},
+	{"SELECT a.i, b.i FROM (SELECT i, $x AS k FROM m a) a LEFT JOIN (SELECT i, $y AS k FROM m b) b USING (k)",
+		func(v *truths) [][]string { return v.outer(false) }, true},
+	{"SELECT a.i, b.i FROM (SELECT i, $x AS k FROM m a) a FULL JOIN (SELECT i, $y AS k FROM m b) b USING (k)",
+		func(v *truths) [][]string { return v.outer(true) }, true},
+	{"SELECT a.i, b.i FROM (SELECT i, $x AS k, i AS l FROM m a) a JOIN (SELECT i, $y AS k, i AS l FROM m b) b USING (k, l)",
+		func(v *truths) [][]string {
+			return slices.DeleteFunc(v.pairs("true"), func(p []string) bool { return p[0] != p[1] })
+		}, true},
+	{"SELECT i, $x = (SELECT $y FROM m b WHERE b.i = 3) FROM m a", func(v *truths) [][]string {
+		return v.values(func(i int) string { return v.of[i][3] })
+	}, true},
+	{"SELECT i FROM m a WHERE $x = (SELECT $y FROM m b WHERE b.i = 5)", func(v *truths) [][]string {
+		return v.lefts(func(i int) bool { return v.of[i][5] == "true" })
+	}, true},
+	{"SELECT i FROM m a WHERE (SELECT $y FROM m b WHERE b.i = 2) = $x", func(v *truths) [][]string {
+		return v.lefts(func(i int) bool { return v.of[i][2] == "true" })
+	}, true},
+	{"SELECT i, $x = (SELECT $y FROM m b WHERE b.i = a.i) FROM m a", func(v *truths) [][]string {
+		return v.values(func(i int) string { return v.of[i][i] })
+	}, true},
+	{"SELECT i FROM m a WHERE NOT ($x = (SELECT $y FROM m b WHERE b.i = a.i))", func(v *truths) [][]string {
+		return v.lefts(func(i int) bool { return v.of[i][i] == "false" })
+	}, true},
+	{"SELECT i FROM m a WHERE (SELECT $x) = (SELECT $y FROM m b WHERE b.i = a.i)", func(v *truths) [][]string {
+		return v.lefts(func(i int) bool { return v.of[i][i] == "true" })
+	}, true},
 }
 
-// Every clause that looks for equal values of two sides finds those for which the comparison of the
-// two is true, whatever their types. A clause that refuses two types refuses them in the
-// comparison, too, but for JSON, by which nothing is joined.
-func TestClausesCompareAsComparisonsDo(t *testing.T) {
+// typedAnswers has the rows of typedValues as table m.
+func typedAnswers(t *testing.T) answers {
+	t.Helper()
 	columns, err := fixture.ParseColumns("__time TIMESTAMP, i BIGINT, s VARCHAR, n BIGINT, d DOUBLE, f FLOAT, j JSON, " +
 		"sa VARCHAR ARRAY, na BIGINT ARRAY, da DOUBLE ARRAY, mv VARCHAR MULTI")
 	if err != nil {
@@ -226,6 +258,14 @@ func TestClausesCompareAsComparisonsDo(t *testing.T) {
 	if err := a.e.Load(t.Context(), &load); err != nil {
 		t.Fatal(err)
 	}
+	return a
+}
+
+// Every clause that looks for equal values of two sides finds those for which the comparison of the
+// two is true, whatever their types. A clause that refuses two types refuses them in the
+// comparison, too, but for JSON, by which nothing is joined.
+func TestClausesCompareAsComparisonsDo(t *testing.T) {
+	a := typedAnswers(t)
 	cells := 0
 	for k, x := range typedValues {
 		t.Run(x.name, func(t *testing.T) {
@@ -266,7 +306,9 @@ func compareClauses(a answers, x, y string) (cells int) {
 		got, no := a.sorted(filled(c.sql))
 		switch {
 		case (no == "") != (refused == ""):
-			if !strings.Contains(no, "JSON") && !strings.Contains(no, "json") {
+			// A FULL JOIN by a name makes one column of both sides, which BOOLEAN and numbers can't be.
+			merges := strings.Contains(c.sql, " FULL JOIN ") && strings.HasPrefix(no, "Illegal mixing of types")
+			if !merges && !isOfJSON(no) {
 				a.t.Errorf("%s\n  says [%s], the comparison [%s]", filled(c.sql), no, refused)
 			}
 			continue

@@ -147,6 +147,8 @@ type Prepared struct {
 	// live are the live segments that were pinned with State, and reading says which rows are wanted.
 	live    *cluster.LiveView
 	reading reading
+	// fixed says that nothing else is pinned when live rows have moved: the query fails.
+	fixed bool
 	// began is when preparing began.
 	began time.Time
 	// share is the part of the cores that it was prepared with, which Env takes over; nil: it gets a new one. Planner is what it is planned with; nil:

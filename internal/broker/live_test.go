@@ -1,7 +1,9 @@
 package broker_test
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -12,7 +14,10 @@ import (
 
 	"github.com/hengedb/henge/internal/live"
 	"github.com/hengedb/henge/internal/metastore"
+	"github.com/hengedb/henge/internal/plan"
+	"github.com/hengedb/henge/internal/query"
 	"github.com/hengedb/henge/internal/segment"
+	"github.com/hengedb/henge/internal/sql"
 	"github.com/hengedb/henge/internal/timeline"
 	"github.com/hengedb/henge/internal/vector"
 )
@@ -114,6 +119,70 @@ func announced(w *world) (rows int64) {
 		rows += s.Of.Rows
 	}
 	return rows
+}
+
+// A task reads published rows only, and those of live segments where its context says so: all of
+// them beside the state that it reads, whatever moves meanwhile.
+func TestTasksReadLiveRows(t *testing.T) {
+	for seed := range uint64(4) {
+		w := newWorld(t, int(seed%2)*2, seed, 2*time.Millisecond)
+		var least, most atomic.Int64
+		var streams sync.WaitGroup
+		for i, x := range w.workers {
+			r := rand.New(rand.NewPCG(seed, uint64(i)))
+			streams.Go(func() { w.stream(r, fmt.Sprint("task-", i), x, &least, &most) })
+		}
+		over := make(chan struct{})
+		go func() {
+			defer close(over)
+			streams.Wait()
+		}()
+		for last := false; !last && !t.Failed(); {
+			select {
+			case <-over:
+				last = true
+			default:
+			}
+			before := least.Load()
+			if before == 0 {
+				continue
+			}
+			for source, live := range map[string]bool{"NONE": false, "REALTIME": true} {
+				p, err := w.broker.Prepare(w.ctx, &query.Request{
+					SQL: "SELECT COUNT(*) FROM stream", Context: map[string]any{"includeSegmentSource": source}, Dialect: "service",
+				}, sql.MSQ)
+				if err != nil {
+					t.Fatal(err)
+				}
+				node := w.broker.Optimize(w.ctx, p)
+				read := int64(0)
+				if err := w.broker.ReadLive(w.ctx, p, node, "other", "task", func(_ string, rows query.Rows) error {
+					read = 0
+					for {
+						b, err := rows.Next(w.ctx)
+						if errors.Is(err, io.EOF) {
+							return nil
+						}
+						if err != nil {
+							return err
+						}
+						read += int64(b.Rows())
+					}
+				}); err != nil {
+					t.Fatal(err)
+				}
+				published := int64(0)
+				for _, s := range w.broker.Visible(p, &plan.Scan{DataSource: "stream", Limit: -1}) {
+					published += s.Rows
+				}
+				after := most.Load()
+				if n := read + published; live && (n < before || n > after) || !live && read > 0 {
+					t.Errorf("%s: [%d] live and [%d] published rows, of [%d] to [%d]", source, read, published, before, after)
+				}
+			}
+		}
+		streams.Wait()
+	}
 }
 
 // However rows are appended, persisted, published, handed over and closed, and however late

@@ -40,9 +40,10 @@ type Session struct {
 	broker  *Broker
 	pin     pin
 	lookups *lookup.View
-	// query and reading are those of Prepared.
+	// query, reading and fixed are those of Prepared.
 	query   *query.Query
 	reading reading
+	fixed   bool
 }
 
 // Columns implements query.Session.
@@ -91,7 +92,7 @@ func (s *Session) Run(ctx context.Context, node plan.Node, id string) (query.Row
 func (s *Session) prepared() *Prepared {
 	return &Prepared{Statement: &sql.Statement{
 		Now: clock.Millis(s.broker.o.Clock), Zone: chrono.UTC, Context: map[string]any{querycontext.StringifyArrays.Key(): false}, Lookups: mappings(s.lookups),
-	}, State: s.pin.state, live: s.pin.live, Lookups: s.lookups, query: s.query, reading: s.reading}
+	}, State: s.pin.state, live: s.pin.live, Lookups: s.lookups, query: s.query, reading: s.reading, fixed: s.fixed}
 }
 
 // Env is Broker.Env for plans of the caller's own.

@@ -125,7 +125,7 @@ func (b *Broker) repin(ctx context.Context, before pin, failed error) (pin, bool
 
 // anew lets the operators of a query begin again when live rows have moved.
 func (b *Broker) anew(p *Prepared, env *exec.Env) {
-	if b.o.Live == nil || !p.reading.live {
+	if b.o.Live == nil || !p.reading.live || p.fixed {
 		return
 	}
 	moves := 0

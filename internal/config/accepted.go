@@ -33,7 +33,6 @@ var Accepted = []Property{
 	{Key: "service.realtime.cache.populateCache", Kind: Bool, Default: "false", Doc: "As above."},
 	{Key: "service.realtime.cache.unCacheable", Kind: List, Default: "[\"scan\"]", Doc: "As above."},
 	{Key: "service.realtime.cache.maxEntrySize", Kind: Bytes, Default: "1000000", Doc: "As above."},
-	{Key: "service.broker.segment.watchRealtimeTasks", Kind: Bool, Default: "true", Doc: "Rows are read from Historicals only."},
 	{Key: "service.broker.segment.awaitInitializationOnStart", Kind: Bool, Default: "true", Doc: "A Broker takes no query before it knows the published timeline."},
 	{Key: "service.broker.retryPolicy.numTries", Kind: Int, Default: "1", Doc: "What a server does not give is asked of others as long as there are any."},
 

@@ -104,6 +104,7 @@ var Properties = []Property{
 	{Key: "service.broker.select.tier.strict.priorities", Kind: JSON, Default: "[]", Doc: "The only priorities that are asked with `strict`."},
 	{Key: "service.broker.select.tier.pooled.priorities", Kind: JSON, Default: "[]", Doc: "The only priorities that are asked with `pooled`."},
 	{Key: "service.broker.balancer.type", Kind: Text, Default: "leastRows", Doc: "Which of several Historicals of the same rank is asked: the one with the fewest rows to read (`leastRows`), with the fewest requests of this Broker (`connectionCount`), or any (`random`)."},
+	{Key: "service.broker.segment.watchRealtimeTasks", Kind: Bool, Default: "true", Doc: "Queries of a Broker also read the rows of streaming tasks that are not published yet."},
 	{Key: "service.broker.segment.watchedTiers", Kind: List, Default: "[]", Doc: "The only tiers whose Historicals a Broker asks; none: all. Segments that are only on other tiers are read from deep storage by those that are asked: answers are whole."},
 	{Key: "service.broker.segment.ignoredTiers", Kind: List, Default: "[]", Doc: "Tiers whose Historicals a Broker does not ask. Not with `watchedTiers`."},
 	{Key: "service.broker.segment.watchedDataSources", Kind: List, Default: "[]", Doc: "The only datasources that a Broker knows; none: all. Of a Broker that is in one process with an Overlord or a worker it changes nothing: tasks need all."},

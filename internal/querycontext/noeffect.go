@@ -2,9 +2,8 @@ package querycontext
 
 // Parameters that are accepted and change nothing. Code that reads one has to move it to params.go.
 var (
-	SegmentSource = enum(0, "includeSegmentSource", "SegmentSource", "Statements check it. `REALTIME` means `NONE`.", "NONE", "REALTIME")
-	MergeMode     = enum(0, "clusterStatisticsMergeMode", "ClusterStatisticsMergeMode", "Statements check it. Statistics are always merged in one way.",
-		"SEQUENTIAL", "PARALLEL", "AUTO")
+	MergeMode = enum(0, "clusterStatisticsMergeMode", "ClusterStatisticsMergeMode",
+		"Statements check it. Statistics are always merged in one way.", "SEQUENTIAL", "PARALLEL", "AUTO")
 	BackgroundFetch  = boolean(0, "backgroundFetchExternalFiles", true, "Statements check it. Files are always read ahead.")
 	ForceTimeChunk   = boolean(Server, "forceTimeChunkLock", true, "In tasks. Locks are always of time chunks.")
 	LineageAllocator = boolean(Server, "useLineageBasedSegmentAllocation", true, "In tasks. Allocation is always by lineage.")

@@ -116,6 +116,8 @@ var (
 		"Whether rows that can't be parsed are refused.", "strict", "nonStrict")
 	RemoveNullBytes = boolean(Statement, "removeNullBytes", false, "Remove zero bytes from strings. False fails.")
 
+	SegmentSource = enum(Statement, "includeSegmentSource", "SegmentSource", "`REALTIME` also reads rows of streaming tasks that are not "+
+		"published yet, but not those of the table that is written.", "NONE", "REALTIME")
 	Destination = enum(Statement, "selectDestination", "MSQSelectDestination", "`durableStorage` keeps results as pages in deep storage.",
 		"taskReport", "durableStorage")
 	RowsPerPage    = positive(Statement, "rowsPerPage", 100_000, "Rows of a page of results.")

@@ -47,13 +47,17 @@ func (s *services) openLive(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		s.n.live = s.live
 		s.n.onClose(func() error { s.live.Close(); return nil })
 	}
-	if !s.n.peers.alone && s.n.has(cluster.Broker, cluster.Coordinator) {
+	if !s.n.peers.alone && s.n.has(cluster.Broker, cluster.Coordinator, cluster.Indexer) {
 		s.n.roles.Go(func() error { return s.liveSegments.Run(ctx) })
 	}
 	return nil
 }
+
+// Live returns the live segments of the process; nil: it runs no tasks. Tests only.
+func (n *Node) Live() *live.Set { return n.live }
 
 // announcers are told one after the other.
 type announcers []live.Announcer

@@ -24,6 +24,7 @@ import (
 	"github.com/hengedb/henge/internal/config"
 	"github.com/hengedb/henge/internal/deepstore"
 	"github.com/hengedb/henge/internal/durable"
+	"github.com/hengedb/henge/internal/live"
 	"github.com/hengedb/henge/internal/metastore"
 	"github.com/hengedb/henge/internal/obs"
 	"github.com/hengedb/henge/internal/query"
@@ -87,6 +88,7 @@ type Node struct {
 	roles  *errgroup.Group // what runs until the node stops
 	serves *errgroup.Group // the listeners
 	closed []func() error  // in order of opening; closed backwards
+	live   *live.Set       // nil: the process runs no tasks
 }
 
 // Start opens the data directory, starts the roles and returns when they answer. The caller waits

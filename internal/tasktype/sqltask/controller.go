@@ -244,6 +244,15 @@ func (c *Controller) Run(ctx context.Context, t *task.Task) error {
 		return err
 	}
 	node := c.o.Broker.Optimize(ctx, p)
+	growing, err := c.copyLive(ctx, t, p, node)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err := growing.drop(ctx); err != nil {
+			c.o.Log.WarnContext(ctx, "copies of live rows could not be removed from deep storage", "task", t.ID, "error", err)
+		}
+	}()
 	if err := c.absorb(ctx, t, p, node); err != nil {
 		return err
 	}
@@ -252,7 +261,7 @@ func (c *Controller) Run(ctx context.Context, t *task.Task) error {
 	deps := c.o.Deps(ctx, c.meta, env)
 	deps.Exports, deps.Join = c.o.Exports, c.o.Join
 	deps.Segments = tasktype.NewSlices(func(scan *plan.Scan) iter.Seq2[chrono.Interval, *timeline.Segment] {
-		return c.o.Broker.Visible(p, scan)
+		return growing.beside(scan, c.o.Broker.Visible(p, scan))
 	}, c.o.Open)
 	job, err := msq.New(msq.Job{
 		ID: t.ID, Plan: node, Columns: resultColumns(p), Context: body.SQLQueryContext, Identity: anyone,

@@ -17,6 +17,7 @@ import (
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/config"
 	"github.com/hengedb/henge/internal/deepstore"
+	"github.com/hengedb/henge/internal/live"
 	"github.com/hengedb/henge/internal/metastore"
 	"github.com/hengedb/henge/internal/role"
 	"github.com/hengedb/henge/internal/testkit/postgres"
@@ -297,6 +298,9 @@ func Until(t testing.TB, what string, ok func() bool) {
 
 // Routes returns the patterns that a port of the process serves.
 func (p *Process) Routes(role string) []string { return p.node.Routes(role) }
+
+// Live returns the live segments of the process; nil: it runs no tasks.
+func (p *Process) Live() *live.Set { return p.node.Live() }
 
 // Services returns the services that the process has opened.
 func (p *Process) Services() []string { return p.node.Services() }

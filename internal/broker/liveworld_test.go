@@ -39,7 +39,7 @@ import (
 // world is a Broker with a metastore, workers that have live segments, and a server that reads
 // published ones. Whatever passes between them may be late.
 type world struct {
-	t         *testing.T
+	t         testing.TB
 	ctx       context.Context
 	clock     clock.Clock
 	log       *slog.Logger
@@ -83,7 +83,7 @@ func (f *files) path() string {
 }
 
 // add opens a file, and returns its load specification.
-func (f *files) add(t *testing.T, path string) json.RawMessage {
+func (f *files) add(t testing.TB, path string) json.RawMessage {
 	t.Helper()
 	s, err := segment.Open(path)
 	if err != nil {
@@ -146,7 +146,7 @@ var day = chrono.Interval{
 }
 
 // newWorld starts a world. Without workers the Broker's process has the only set of live segments.
-func newWorld(t *testing.T, workers int, seed uint64, late time.Duration) *world {
+func newWorld(t testing.TB, workers int, seed uint64, late time.Duration) *world {
 	w := &world{t: t, ctx: context.Background(), clock: clock.System(), log: slog.New(slog.DiscardHandler), published: timeline.NewPublished()}
 	w.late.r, w.late.most = rand.New(rand.NewPCG(seed, 7)), late
 	dir := t.TempDir()

@@ -18,7 +18,7 @@ import (
 )
 
 // streamTypes are the types of streams that supervisors of this process read.
-var streamTypes = []string{spec.Kafka, spec.Push}
+var streamTypes = []string{spec.Kafka, spec.Kinesis, spec.Push}
 
 // checkStream tests what the parser of specifications leaves open: connections and computations.
 func (s *services) checkStream(given *spec.Stream) error {

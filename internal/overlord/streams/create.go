@@ -62,6 +62,10 @@ func (k *keeper) storedOf(s stream.Stored, partitions []stream.Partition) stream
 	return s.Of(k.spec().IO.Source(), k.spec().IO.Stream.Pattern != "", partitions)
 }
 
+// endOfShard is behind all records of a shard of Kinesis that was split or merged: there is nothing
+// to read any more.
+const endOfShard stream.Position = "EOS"
+
 // makeGroup makes a group without tasks, if it is known where each of its partitions begins.
 func (k *keeper) makeGroup(ctx context.Context, id int, partitions []stream.Partition, starts stream.Positions) {
 	g := &group{id: id, starts: stream.Positions{}, tasks: map[string]*member{}, made: k.now()}
@@ -70,12 +74,13 @@ func (k *keeper) makeGroup(ctx context.Context, id int, partitions []stream.Part
 		if !ok {
 			return // why was said
 		}
-		if end := k.boundEnd(p); end == "" || k.compare(at, end) < 0 {
+		end := k.boundEnd(p)
+		if at != endOfShard && (end == "" || k.compare(at, end) < 0) {
 			g.starts[p] = at
 		}
 	}
 	if len(g.starts) == 0 {
-		return // all was read up to its bound
+		return // all was read
 	}
 	io := k.spec().IO
 	switch {

@@ -683,3 +683,14 @@ func TestBackfill(t *testing.T) {
 		}
 	})
 }
+
+// TestEndedShard: a shard that was read to its end is not read again; the others of its group are.
+func TestEndedShard(t *testing.T) {
+	inBubble(t, 2, func(f *fixture) {
+		f.store.publish("sales", stream.Positions{"0": endOfShard, "1": "5"})
+		f.put(f.spec("", "", ""))
+		f.after(2 * time.Second)
+		f.starts(`{"1":5}`, "")
+		f.state(runningState)
+	})
+}

@@ -16,7 +16,6 @@ type view struct {
 	source     stream.Source
 	partitions []stream.Partition
 	groups     []groupView
-	idle       bool
 }
 
 type groupView struct {
@@ -43,7 +42,6 @@ func (k *keeper) show() {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	v.idle = k.mu.states.current == idleState
 	k.mu.view = v
 }
 

@@ -10,8 +10,9 @@ import (
 	"time"
 )
 
-// generatedInput is files of JSON lines that exist only while they are read. A row follows from its number and all rows are equally long, so that a
-// file has a size and can be read from any place. Each file has the rows of one day, up to an hour late.
+// generatedInput is files of JSON lines that exist only while they are read. A row follows from its
+// number and all rows are equally long, so that a file has a size and can be read from any place.
+// Each file has the rows of one day, up to an hour late.
 type generatedInput struct {
 	files int64
 	rows  int64 // of each file

@@ -15,8 +15,9 @@ import (
 	"time"
 )
 
-// large loads so many GB of input that is made up while it is read, by one statement under a limit of memory, and asks of it what needs more
-// memory than there is: the groups of a key that nearly each row has for itself. It watches memory and disk all the time.
+// large loads so many GB of input that is made up while it is read, by one statement under a limit
+// of memory, and asks of it what needs more memory than there is: the groups of a key that nearly
+// each row has for itself. It watches memory and disk all the time.
 func (m *measurement) large(ctx context.Context, gigabytes int64, memory string, out io.Writer) error {
 	g := generatedInput{files: gigabytes}
 	g.rows = 1_000_000_000 / generatedInput{rows: 1}.width()
@@ -64,7 +65,8 @@ FROM TABLE(EXTERN('{"type":"http","uris":[` + strings.Join(uris, ",") + `]}', '{
 	}, "--set", "service.memory.limit="+memory)
 }
 
-// watched calls f and says how long it took, in time and time of processors, and how much memory and disk the server had at most meanwhile.
+// watched calls f and says how long it took, in time and time of processors, and how much memory
+// and disk the server had at most meanwhile.
 func (s *server) watched(ctx context.Context, name string, out io.Writer, f func() error) error {
 	began, cpu := time.Now(), s.processorTime()
 	done := make(chan error, 1)
@@ -119,7 +121,8 @@ func (s *server) processorTime() time.Duration {
 	return time.Duration(user+system) * 10 * time.Millisecond
 }
 
-// memory is the resident memory, and how much of it is the process's own and not mapped files, which the system takes back where it needs to.
+// memory is the resident memory, and how much of it is the process's own and not mapped files,
+// which the system takes back where it needs to.
 func (s *server) memory() (resident, anonymous int64, err error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.cmd.Process.Pid))
 	if err != nil {

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// longStatements are statements of 10 MB, of the shortest constants there are, with what they answer.
+// longStatements are statements of 10 MB, of the shortest constants there are, with what they
+// answer.
 var longStatements = []struct {
 	name, text string
 	answer     json.Number

@@ -1,13 +1,15 @@
-// Command bench measures what the README promises, on the real binary: how soon it is ready, what it takes when idle, how fast a sample is
-// there to be asked, and how large it is. It is no test: figures depend on the machine, and nothing fails.
+// Command bench measures what the README promises, on the real binary: how soon it is ready, what
+// it takes when idle, how fast a sample is there to be asked, and how large it is. It is no test:
+// figures depend on the machine, and nothing fails.
 //
 //	go run . -henge ../bin/henge
 //	go run . -henge ../bin/henge -build -write ../README.md
 //	go run . -henge ../bin/henge -segments 10000
 //	go run . -henge ../bin/henge -beside /tmp/henge-before
 //
-// With -segments it starts the server on that many small local segments: what that took stands in docs/operations.md.
-// With -generated it loads input of any size in little memory, and groups it: what that took stands in docs/ingestion.md.
+// With -segments it starts the server on that many small local segments: what that took stands in
+// docs/operations.md. With -generated it loads input of any size in little memory, and groups it:
+// what that took stands in docs/ingestion.md.
 package main
 
 import (

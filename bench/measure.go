@@ -76,7 +76,8 @@ func (m *measurement) all(ctx context.Context, build bool) ([]figure, error) {
 	return out, nil
 }
 
-// starts measures from the start of the process on an empty directory to its ready line, and the memory of the last one when idle.
+// starts measures from the start of the process on an empty directory to its ready line, and the
+// memory of the last one when idle.
 func (m *measurement) starts(ctx context.Context) ([]figure, error) {
 	var ready, memory []float64
 	for i := range m.times {
@@ -117,8 +118,8 @@ PARTITIONED BY DAY`
 // wikiRows is the number of edits in the sample.
 const wikiRows = 39244
 
-// ingests measures from the submission of the sample's load to the first complete answer, how long a statement over it is planned, and how long
-// the longest statements take.
+// ingests measures from the submission of the sample's load to the first complete answer, how long
+// a statement over it is planned, and how long the longest statements take.
 func (m *measurement) ingests(ctx context.Context) ([]figure, error) {
 	file, err := json.Marshal(m.sample)
 	if err != nil {

@@ -8,8 +8,9 @@ import (
 	"slices"
 )
 
-// dashboard is a statement of 500 characters, as dashboards send them. No row is of its day: planning is measured, and not what reading leaves
-// of it in the caches of the processor (behind a scan of the sample it takes half as long again, to twice as long).
+// dashboard is a statement of 500 characters, as dashboards send them. No row is of its day:
+// planning is measured, and not what reading leaves of it in the caches of the processor (behind a
+// scan of the sample it takes half as long again, to twice as long).
 const dashboard = `SELECT TIME_FLOOR(__time, 'PT1H') AS "hour", channel, CASE WHEN isRobot = 'true' THEN 'robot' ELSE 'human' END AS kind,
   COUNT(*) AS edits, COUNT(DISTINCT "user") AS users, SUM(added) AS added, SUM(added) FILTER (WHERE namespace = 'Main') AS main_added
 FROM wikipedia
@@ -19,7 +20,8 @@ GROUP BY 1, 2, 3
 HAVING SUM(added) > 999999
 ORDER BY edits DESC LIMIT 10`
 
-// plannings is how often a statement is planned in a row: the first times are those of a process that has just begun.
+// plannings is how often a statement is planned in a row: the first times are those of a process
+// that has just begun.
 const plannings = 1000
 
 // plans measures from the text of a statement to its optimized plan, as the server tells it.

@@ -12,16 +12,19 @@ import (
 )
 
 const (
-	// restartLimit is what a server with ten thousand local segments promises to need until it is ready, in milliseconds.
+	// restartLimit is what a server with ten thousand local segments promises to need until it is
+	// ready, in milliseconds.
 	restartLimit = 1000
-	// appendLimit is how much more an append to a time chunk may cost where there are eight times as many.
+	// appendLimit is how much more an append to a time chunk may cost where there are eight times as
+	// many.
 	appendLimit = 1.5
 	// perLoad is how many time chunks one statement fills; the interface allows 5,000.
 	perLoad = 2500
 )
 
-// segments loads so many segments of some rows, one an hour, and measures how soon a server that has all of them in its local files is there, after a stop and
-// after kill -9, and how the cost of an append beside them grows with its time chunks.
+// segments loads so many segments of some rows, one an hour, and measures how soon a server that
+// has all of them in its local files is there, after a stop and after kill -9, and how the cost of
+// an append beside them grows with its time chunks.
 func (m *measurement) segments(ctx context.Context, count int) ([]figure, error) {
 	dir, err := os.MkdirTemp(m.dir, "henge-bench-")
 	if err != nil {
@@ -72,8 +75,9 @@ func (m *measurement) segments(ctx context.Context, count int) ([]figure, error)
 	return append(out, appended...), errors.Join(err, s.stop())
 }
 
-// appends measures how much more cores compute for an INSERT into many time chunks than for several into few: the cost of a chunk must not grow
-// with their number, nor with that of the segments that are there.
+// appends measures how much more cores compute for an INSERT into many time chunks than for several
+// into few: the cost of a chunk must not grow with their number, nor with that of the segments that
+// are there.
 func (m *measurement) appends(ctx context.Context, s *server) ([]figure, error) {
 	const few, many = 500, 4000
 	var grows []float64
@@ -98,7 +102,8 @@ func (m *measurement) appends(ctx context.Context, s *server) ([]figure, error) 
 	return []figure{newFigure(fmt.Sprintf("INSERT into %d hours against %d INSERTs into %d", many, many/few, few), "times", appendLimit, grows)}, nil
 }
 
-// computed is how long cores have computed for the process: what of its time is not for others that run beside it.
+// computed is how long cores have computed for the process: what of its time is not for others that
+// run beside it.
 func (s *server) computed() (time.Duration, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.cmd.Process.Pid))
 	if err != nil {
@@ -118,7 +123,8 @@ func (s *server) computed() (time.Duration, error) {
 	return time.Duration(ticks[0]+ticks[1]) * tick, nil
 }
 
-// hours loads a segment of two rows for each of so many hours, and waits until all of them are in local files.
+// hours loads a segment of two rows for each of so many hours, and waits until all of them are in
+// local files.
 func (s *server) hours(ctx context.Context, count int) error {
 	for from := 0; from < count; from += perLoad {
 		if err := s.insertHours(ctx, "many", from, min(from+perLoad, count)); err != nil {

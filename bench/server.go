@@ -27,7 +27,8 @@ type server struct {
 
 var routerURL = regexp.MustCompile(` ready in .*\brouter (http://[^ ,]+)`)
 
-// withServer starts the binary on an empty directory, with some arguments more, calls f when it is ready, and stops it.
+// withServer starts the binary on an empty directory, with some arguments more, calls f when it is
+// ready, and stops it.
 func (m *measurement) withServer(ctx context.Context, f func(*server) error, arguments ...string) error {
 	dir, err := os.MkdirTemp(m.dir, "henge-bench-")
 	if err != nil {
@@ -41,7 +42,8 @@ func (m *measurement) withServer(ctx context.Context, f func(*server) error, arg
 	return errors.Join(f(s), s.stop())
 }
 
-// start starts the binary on a directory and returns when it is ready. The caller stops or kills it.
+// start starts the binary on a directory and returns when it is ready. The caller stops or kills
+// it.
 func (m *measurement) start(ctx context.Context, dir string, arguments ...string) (*server, error) {
 	args := []string{"server", "--data", dir, "--set", "service.log.level=warn"}
 	for _, role := range []string{"router", "coordinator", "broker", "historical", "overlord", "indexer"} {

@@ -1,4 +1,5 @@
-// Package marked puts measured text into documents, between marks that stay: <!-- name --> and <!-- /name -->.
+// Package marked puts measured text into documents, between marks that stay: <!-- name --> and <!--
+// /name -->.
 package marked
 
 import (

@@ -7,9 +7,10 @@ import (
 	"strconv"
 )
 
-// hits is a table of page views in the shape of ClickBench's: the same 105 columns, made up values. What a query feels of the published
-// data is kept: how many different values a column has (as a number where it is small, as a share of the rows where it grows with them),
-// how unevenly they occur, and how many rows have none. The published table itself has 100 M rows of July 2013.
+// hits is a table of page views in the shape of ClickBench's: the same 105 columns, made up values.
+// What a query feels of the published data is kept: how many different values a column has (as a
+// number where it is small, as a share of the rows where it grows with them), how unevenly they
+// occur, and how many rows have none. The published table itself has 100 M rows of July 2013.
 type hits struct{ rows int }
 
 const (
@@ -187,8 +188,8 @@ func (h hits) write(to io.Writer, format fileFormat) error {
 	})
 }
 
-// pick returns the number of the value in a row, 0 for none. Where values grow with the rows, new ones come evenly, and the other rows
-// repeat values that came before.
+// pick returns the number of the value in a row, 0 for none. Where values grow with the rows, new
+// ones come evenly, and the other rows repeat values that came before.
 func (c hitsColumn) pick(row, rows int, seed uint64) uint64 {
 	r := mix(seed ^ uint64(row))
 	u := float64(r>>11) / (1 << 53)

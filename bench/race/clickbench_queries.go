@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// queries are the 43 questions of ClickBench in its order, numbered from 0 as there. Where rows could tie at a LIMIT more keys make the
-// order whole, so that answers can be compared. Limits that only make sense for 100 M rows (HAVING, OFFSET) shrink with the table.
+// queries are the 43 questions of ClickBench in its order, numbered from 0 as there. Where rows
+// could tie at a LIMIT more keys make the order whole, so that answers can be compared. Limits that
+// only make sense for 100 M rows (HAVING, OFFSET) shrink with the table.
 func (h hits) queries() []query {
 	var sums strings.Builder
 	for i := range 90 {

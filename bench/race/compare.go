@@ -20,8 +20,8 @@ type value struct {
 	double float64
 }
 
-// valueOf reads a cell. Integers are taken modulo 2^64, because some engines' sums wrap there and others' are wider; times as text are
-// milliseconds.
+// valueOf reads a cell. Integers are taken modulo 2^64, because some engines' sums wrap there and
+// others' are wider; times as text are milliseconds.
 func valueOf(cell any) value {
 	switch c := cell.(type) {
 	case nil:
@@ -71,7 +71,8 @@ func (v value) near(o value, share float64) bool {
 	return v == o
 }
 
-// compare says how two answers differ, "" if they agree. The order of rows is not compared: engines place NULLs differently.
+// compare says how two answers differ, "" if they agree. The order of rows is not compared: engines
+// place NULLs differently.
 func compare(a, b [][]any, share float64) string {
 	if len(a) != len(b) {
 		return fmt.Sprintf("%d rows against %d", len(a), len(b))

@@ -7,9 +7,11 @@ import (
 	"time"
 )
 
-// decisions is the data of a decision support schema after the specification of TPC-H (revision 3): orders of customers, with items of parts by
-// suppliers, in nations of regions. One unit of scale has 6 M items. Values are drawn evenly where the specification does so for what the
-// questions look at; columns that none reads are left out. Orders have the time they were placed, items the time they were shipped.
+// decisions is the data of a decision support schema after the specification of TPC-H (revision 3):
+// orders of customers, with items of parts by suppliers, in nations of regions. One unit of scale
+// has 6 M items. Values are drawn evenly where the specification does so for what the questions
+// look at; columns that none reads are left out. Orders have the time they were placed, items the
+// time they were shipped.
 type decisions struct{ items, orders, customers, suppliers, parts int }
 
 const (

@@ -7,9 +7,10 @@ import (
 	"time"
 )
 
-// decisionsQueries are the twenty-two questions of TPC-H over the schema of decisions, with the parameters that the specification gives for
-// validation, or such as leave about as many rows of this data. Dates of orders and items are the times of their rows:
-// {table>=1994-01-01} stands for a comparison of them with a date, {year table} for their year.
+// decisionsQueries are the twenty-two questions of TPC-H over the schema of decisions, with the
+// parameters that the specification gives for validation, or such as leave about as many rows of
+// this data. Dates of orders and items are the times of their rows: {table>=1994-01-01} stands for
+// a comparison of them with a date, {year table} for their year.
 func decisionsQueries() []query {
 	var list []query
 	for i, sql := range decisionsStatements {

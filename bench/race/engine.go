@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// engine is one participant. It is a process of its own, so that its memory can be told apart, and is used by one goroutine; the
-// reference system is several, whose memory is not told.
+// engine is one participant. It is a process of its own, so that its memory can be told apart, and
+// is used by one goroutine; the reference system is several, whose memory is not told.
 type engine interface {
 	name() string
 	dialect() dialect
@@ -36,8 +36,8 @@ type answer struct {
 	took time.Duration
 }
 
-// crowd is a number of clients that ask the statements in turn for some time. If there is a heavy statement one more client asks it
-// without a pause; its own times don't count.
+// crowd is a number of clients that ask the statements in turn for some time. If there is a heavy
+// statement one more client asks it without a pause; its own times don't count.
 type crowd struct {
 	n          int
 	d          time.Duration

@@ -9,7 +9,8 @@ import (
 type query struct {
 	name string
 	sql  map[dialect]string
-	// near allows answers to differ by this share of the value (0: the usual tolerance of sums of doubles).
+	// near allows answers to differ by this share of the value (0: the usual tolerance of sums of
+	// doubles).
 	near float64
 	// anyRows says that the query leaves open which rows it gives: only their number is compared.
 	anyRows bool
@@ -60,8 +61,9 @@ func (q query) timeBetween(from, to int64) query {
 	return q
 }
 
-// nearEstimates is how far two estimates of a count may lie apart. Each engine's has a standard error of a little over 2 %, so that the difference of two
-// has one of 3.3 %; seven groups are compared.
+// nearEstimates is how far two estimates of a count may lie apart. Each engine's has a standard
+// error of a little over 2 %, so that the difference of two has one of 3.3 %; seven groups are
+// compared.
 const nearEstimates = 0.13
 
 func (q query) within(share float64) query {

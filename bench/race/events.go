@@ -8,8 +8,9 @@ import (
 	"strconv"
 )
 
-// The event data: seven dimensions with 7 to 3 M distinct values, skewed, five metrics, one row every 129.6 ms of thirty days at 20 M
-// rows. The same seed gives the same rows; they come in order of time.
+// The event data: seven dimensions with 7 to 3 M distinct values, skewed, five metrics, one row
+// every 129.6 ms of thirty days at 20 M rows. The same seed gives the same rows; they come in order
+// of time.
 const (
 	eventsStart = int64(1700006400000) // 2023-11-15T00:00:00Z
 	eventsSpan  = int64(30 * 86400 * 1000)
@@ -29,8 +30,8 @@ type events struct {
 	dicts [7][]string
 }
 
-// newEvents prepares the dictionaries. Users are 15 of 100 rows, so that their share of distinct values does not depend on the scale;
-// all other cardinalities are fixed.
+// newEvents prepares the dictionaries. Users are 15 of 100 rows, so that their share of distinct
+// values does not depend on the scale; all other cardinalities are fixed.
 func newEvents(rows, nulls int) *events {
 	e := &events{rows: rows, nulls: nulls}
 	for k, n := range []int{7, 25, 250, 5000, 200_000, max(rows*3/20, 1000), 100_000} {
@@ -85,7 +86,8 @@ const (
 	parquet fileFormat = "parquet"
 )
 
-// write writes all rows. Every chunk has a random source of its own, so a prefix of the rows does not depend on how many follow.
+// write writes all rows. Every chunk has a random source of its own, so a prefix of the rows does
+// not depend on how many follow.
 func (e *events) write(to io.Writer, format fileFormat) error {
 	out := bufio.NewWriterSize(to, 1<<20)
 	if format == csv {

@@ -14,10 +14,12 @@ import (
 	"slices"
 )
 
-// flightsPackage holds 3 M real flights of the United States in 2001 as Parquet, and the airports as CSV.
+// flightsPackage holds 3 M real flights of the United States in 2001 as Parquet, and the airports
+// as CSV.
 const flightsPackage = "vega-datasets@3.2.1"
 
-// fetchFlights takes the files out of the npm package, which the registry's own client fetches into dir.
+// fetchFlights takes the files out of the npm package, which the registry's own client fetches into
+// dir.
 func fetchFlights(ctx context.Context, dir string) (flights, airports string, err error) {
 	cmd := exec.CommandContext(ctx, "npm", "pack", "--silent", flightsPackage)
 	cmd.Dir, cmd.Stderr = dir, os.Stderr

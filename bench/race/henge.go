@@ -21,7 +21,8 @@ import (
 	"unsafe"
 )
 
-// henge is a server of its own on free ports with a data directory of its own, asked over HTTP as any client would.
+// henge is a server of its own on free ports with a data directory of its own, asked over HTTP as
+// any client would.
 type henge struct {
 	server
 	binary    string
@@ -85,8 +86,8 @@ func (h *henge) start() error {
 	return errors.Join(fmt.Errorf("the server said [%s] instead of being ready; its log is [%s]", strings.TrimSpace(line), log.Name()), err, h.close())
 }
 
-// startOn starts a command that may use so many processors, as it inherits from the thread that starts it: Henge has one thread more, which computes
-// no queries.
+// startOn starts a command that may use so many processors, as it inherits from the thread that
+// starts it: Henge has one thread more, which computes no queries.
 func startOn(cmd *exec.Cmd, processors int) error {
 	if processors >= runtime.NumCPU() {
 		return cmd.Start()

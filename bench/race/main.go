@@ -1,11 +1,13 @@
-// Command race compares Henge with DuckDB and ClickHouse on the same work in one run, on equal terms: the same generated data, tables
-// native to each engine and in order of time, the same number of threads, engines that take turns within each round, and answers held
-// against each other. Henge is a server of its own asked over HTTP; the peers run inside Python processes, so their times have no
-// network in them.
+// Command race compares Henge with DuckDB and ClickHouse on the same work in one run, on equal
+// terms: the same generated data, tables native to each engine and in order of time, the same
+// number of threads, engines that take turns within each round, and answers held against each
+// other. Henge is a server of its own asked over HTTP; the peers run inside Python processes, so
+// their times have no network in them.
 //
 //	go run ./race -henge ../bin/henge -rows 20000000
 //
-// setup.sh installs the peers from their Python packages, in the versions of requirements.txt, into a virtual environment.
+// setup.sh installs the peers from their Python packages, in the versions of requirements.txt, into
+// a virtual environment.
 package main
 
 import (
@@ -201,8 +203,8 @@ func (r *race) work(ctx context.Context, chosen []string, o options) error {
 	return nil
 }
 
-// workOnEvents does the work on event data. CSV and Parquet come first, so that the queries ask what was
-// read from NDJSON.
+// workOnEvents does the work on event data. CSV and Parquet come first, so that the queries ask
+// what was read from NDJSON.
 func (r *race) workOnEvents(ctx context.Context, chosen []string, o options) error {
 	t, loads := r.events.table(o.partitionedBy), 1
 	if slices.Contains(chosen, "ingest") {

@@ -142,7 +142,8 @@ func (p *peer) pid() int         { return p.cmd.Process.Pid }
 
 func (p *peer) ask(_ context.Context, sql string) (answer, error) { return p.run(sql) }
 
-// load reads the file into a table whose rows lie in order of time: DuckDB keeps the order of the file, ClickHouse sorts by its key.
+// load reads the file into a table whose rows lie in order of time: DuckDB keeps the order of the
+// file, ClickHouse sorts by its key.
 func (p *peer) load(_ context.Context, t *table, file string, format fileFormat) (time.Duration, error) {
 	if p.overParquet {
 		p.files[t.name] = file

@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// reference is the reference system, which somebody started; it is asked over HTTP in the same words as Henge.
+// reference is the reference system, which somebody started; it is asked over HTTP in the same
+// words as Henge.
 type reference struct {
 	server
 	stages bool            // it loads by statements
@@ -48,7 +49,8 @@ func joinReference(ctx context.Context, address string) (*reference, error) {
 
 func (r *reference) pid() int { return 0 }
 
-// load replaces the datasource by a statement, or where the extension for that is not loaded by a native task.
+// load replaces the datasource by a statement, or where the extension for that is not loaded by a
+// native task.
 func (r *reference) load(ctx context.Context, t *table, file string, format fileFormat) (time.Duration, error) {
 	r.loaded[t.name] = true
 	if r.stages {

@@ -85,7 +85,8 @@ func (e *entry) finish() {
 	}
 }
 
-// compare holds every answer against DuckDB's, or where it does not take part against those of the first engine.
+// compare holds every answer against DuckDB's, or where it does not take part against those of the
+// first engine.
 func (e *entry) compare(engines []engine, answers map[string]answer, q query) {
 	base := duckName
 	truth, ok := answers[base]
@@ -114,7 +115,8 @@ const (
 	duckName  = "DuckDB"
 )
 
-// quantile of unsorted values, by the nearest rank; the median of an even number is the mean of the two in the middle.
+// quantile of unsorted values, by the nearest rank; the median of an even number is the mean of the
+// two in the middle.
 func quantile(values []float64, q float64) float64 {
 	if len(values) == 0 {
 		return math.NaN()
@@ -152,7 +154,8 @@ func (r *report) clients(e engine, c crowd, m clientTimes) {
 		P50: quantile(ms, 0.5), P99: quantile(ms, 0.99), Queries: len(ms), Errors: m.errors})
 }
 
-// geometricMean of how many times longer DuckDB took than Henge, and the queries that Henge lost although DuckDB needed over 5 ms.
+// geometricMean of how many times longer DuckDB took than Henge, and the queries that Henge lost
+// although DuckDB needed over 5 ms.
 func (r *querySet) geometricMean() (mean float64, lost []string) {
 	const counts = 5.0 // milliseconds; below it a request over HTTP is most of the time
 	sum, n := 0.0, 0

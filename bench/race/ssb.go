@@ -9,9 +9,10 @@ import (
 	"time"
 )
 
-// ssb is the data of the Star Schema Benchmark (O'Neil, O'Neil, Chen: "Star Schema Benchmark, revision 3", 2009), generated after that
-// specification: one fact table of 6 M rows for each unit of scale, four dimension tables, and the same joined into one flat table. The
-// rows lie in order of the order's date, the last day being in 1998. Columns that no query reads are left out.
+// ssb is the data of the Star Schema Benchmark (O'Neil, O'Neil, Chen: "Star Schema Benchmark,
+// revision 3", 2009), generated after that specification: one fact table of 6 M rows for each unit
+// of scale, four dimension tables, and the same joined into one flat table. The rows lie in order
+// of the order's date, the last day being in 1998. Columns that no query reads are left out.
 type ssb struct {
 	rows      int
 	days      []ssbDay

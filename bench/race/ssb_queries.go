@@ -2,8 +2,8 @@ package main
 
 import "strings"
 
-// ssbQueries are the thirteen queries of the specification. Over the flat table they name no joins; otherwise each names the
-// dimensions it needs, in the order of the joins.
+// ssbQueries are the thirteen queries of the specification. Over the flat table they name no joins;
+// otherwise each names the dimensions it needs, in the order of the joins.
 func ssbQueries(flat bool) []query {
 	joins := map[string]string{
 		"d": " JOIN dates ON lo_orderdate=d_datekey", "c": " JOIN customer ON lo_custkey=c_custkey",

@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// summary is what a reader of the README wants to know: one line for each kind of work, as ratios of the peers to Henge.
+// summary is what a reader of the README wants to know: one line for each kind of work, as ratios
+// of the peers to Henge.
 func (r *report) summary() string {
 	var peers []string
 	for _, name := range slices.Sorted(maps.Keys(r.Conditions.Versions)) {
@@ -73,7 +74,8 @@ func (r *report) summary() string {
 	return b.String()
 }
 
-// ratios are how many times as long as Henge a peer took: the geometric mean, the least and the most.
+// ratios are how many times as long as Henge a peer took: the geometric mean, the least and the
+// most.
 func (r *querySet) ratios(peer string) (mean, least, most float64) {
 	sum, n := 0.0, 0
 	least = math.Inf(1)

@@ -22,7 +22,8 @@ type table struct {
 	time *timeOf
 }
 
-// timeOf is the time of rows, in the words of each engine. column is what it is computed from, in Henge of a type; "": nothing.
+// timeOf is the time of rows, in the words of each engine. column is what it is computed from, in
+// Henge of a type; "": nothing.
 type timeOf struct{ column, hengeType, henge, duck string }
 
 type column struct{ name, sqlType string }

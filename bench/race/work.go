@@ -101,7 +101,8 @@ func (r *race) peak(e engine, work string) error {
 	return nil
 }
 
-// queries asks every query: once unmeasured, whose answers are compared, then in rounds in which the engines take turns.
+// queries asks every query: once unmeasured, whose answers are compared, then in rounds in which
+// the engines take turns.
 func (r *race) queries(ctx context.Context, set string, list []query) error {
 	group := &querySet{Name: set}
 	r.report.Sets = append(r.report.Sets, group)

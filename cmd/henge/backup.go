@@ -148,8 +148,8 @@ func restore(cmd *cobra.Command, file string, settings *config.Settings, o backu
 	return nil
 }
 
-// checkDirectory refuses a data directory that is not there, which a server would create, where something of what is asked for is in it: with a database and
-// deep storage elsewhere nothing is.
+// checkDirectory refuses a data directory that is not there, which a server would create, where
+// something of what is asked for is in it: with a database and deep storage elsewhere nothing is.
 func checkDirectory(settings *config.Settings) error {
 	elsewhere := settings.Text("service.storage.type") != "local" || settings.Text("service.storage.storageDirectory") != ""
 	if settings.Text("service.metadata.storage.type") != "sqlite" && elsewhere {

@@ -31,7 +31,8 @@ func newClient(base string) *client {
 	return &client{base: strings.TrimRight(base, "/"), http: &http.Client{}}
 }
 
-// do sends a request with a JSON body (nil: none) and returns the body of a 2xx answer, which the caller closes.
+// do sends a request with a JSON body (nil: none) and returns the body of a 2xx answer, which the
+// caller closes.
 func (c *client) do(ctx context.Context, method, path string, body any) (io.ReadCloser, error) {
 	var content io.Reader
 	if body != nil {

@@ -178,7 +178,8 @@ func (o *importOptions) find(ctx context.Context) (*peer.Catalog, error) {
 	return found, nil
 }
 
-// movedSpec makes a load spec of a local path one below another directory: what follows the old one begins with the datasource.
+// movedSpec makes a load spec of a local path one below another directory: what follows the old one
+// begins with the datasource.
 func movedSpec(spec json.RawMessage, dataSource, to string) (json.RawMessage, error) {
 	var local struct {
 		Type string `json:"type"`
@@ -261,13 +262,14 @@ func suspended(spec json.RawMessage) (json.RawMessage, error) {
 }
 
 const (
-	// taskSegments and taskBytes are what one task is given at most, unless one time chunk is more: small enough to see progress, large enough
-	// for the price of a task not to matter.
+	// taskSegments and taskBytes are what one task is given at most, unless one time chunk is more:
+	// small enough to see progress, large enough for the price of a task not to matter.
 	taskSegments = 50
 	taskBytes    = 4 << 30
 )
 
-// taskGroups cuts sorted segments into tasks: of one datasource, and never through a time chunk and version.
+// taskGroups cuts sorted segments into tasks: of one datasource, and never through a time chunk and
+// version.
 func taskGroups(list []*timeline.Segment) [][]*timeline.Segment {
 	var out [][]*timeline.Segment
 	var bytes int64

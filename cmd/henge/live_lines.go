@@ -43,7 +43,8 @@ func formOf(text []byte, delimiter string, ended bool) (rowForm, bool, error) {
 		return rowForm{}, false, nil
 	case bytes.ContainsFunc(line, isBinary) || whole && !utf8.Valid(line):
 		return rowForm{}, false, fault.InvalidInput("--live reads lines of text in UTF-8, and the input is not: " +
-			"it may be compressed or binary. Unpack it first, as in: zcat FILE | henge ingest - --into DATASOURCE --live; or load it as a file, without --live")
+			"it may be compressed or binary. Unpack it first, as in: zcat FILE | henge ingest - --into DATASOURCE --live; " +
+			"or load it as a file, without --live")
 	case line[0] == '[':
 		return rowForm{}, false, fault.InvalidInput("--live reads one JSON object per line, and the input is an array. " +
 			"Load it as a file, without --live, or write its objects line by line: jq -c '.[]'")

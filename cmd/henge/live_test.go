@@ -291,7 +291,8 @@ func TestLiveRowsThatAreBad(t *testing.T) {
 		_ = second.Close()
 	}()
 	err := r.run(t.Context(), first, 0, "")
-	if err == nil || !strings.Contains(err.Error(), "is at line [") || !strings.Contains(err.Error(), "is row [6] of the input") || len(r.server.lines) != 5 {
+	if err == nil || !strings.Contains(err.Error(), "is at line [") ||
+		!strings.Contains(err.Error(), "is row [6] of the input") || len(r.server.lines) != 5 {
 		t.Errorf("%v, %q", err, r.server.lines)
 	}
 	if text := r.err.String(); !strings.Contains(text, "first 5 rows of the input") || !strings.Contains(text, "--channel ") {

@@ -1,4 +1,5 @@
-// Command henge is the whole product in one binary: the server in any set of roles, and the tools to load data and to ask.
+// Command henge is the whole product in one binary: the server in any set of roles, and the tools
+// to load data and to ask.
 package main
 
 import (
@@ -39,8 +40,8 @@ func main() {
 // exitInterrupted is the status by which shells know that a program was interrupted.
 const exitInterrupted = 130
 
-// messageOf returns what is told of an error. Who runs this program is who can mend what it runs on: of that also the cause is told, which a server keeps for
-// its log.
+// messageOf returns what is told of an error. Who runs this program is who can mend what it runs
+// on: of that also the cause is told, which a server keeps for its log.
 func messageOf(err error) string {
 	f := fault.Find(err)
 	if f == nil {
@@ -57,8 +58,8 @@ func messageOf(err error) string {
 var errReported = errors.New("already reported")
 
 func command() *cobra.Command {
-	// No template is set anywhere here: text/template calls methods by name, and for that the linker would keep every exported method of
-	// every type, a quarter of the binary.
+	// No template is set anywhere here: text/template calls methods by name, and for that the linker
+	// would keep every exported method of every type, a quarter of the binary.
 	root := &cobra.Command{
 		Use:   "henge",
 		Short: "A real-time analytics store: events in, SQL answers out, in milliseconds",

@@ -146,7 +146,8 @@ func (s *session) report(statement string, err error) error {
 // maxOptions is how much of the tokens a parser would have liked is shown.
 const maxOptions = 120
 
-// shortened cuts the list of acceptable tokens, which can fill a screen; what to write instead, which may stand behind it, stays.
+// shortened cuts the list of acceptable tokens, which can fill a screen; what to write instead,
+// which may stand behind it, stays.
 func shortened(message string) string {
 	const before = "acceptable options: ["
 	at := strings.Index(message, before)
@@ -215,7 +216,8 @@ func (s *session) read(ctx context.Context, path, statement string) (int64, erro
 // errCut says that an answer ended without its end mark.
 var errCut = errors.New("the answer broke off: the server met an error while it was writing; what was printed is not all")
 
-// copyLines copies an answer up to its end mark, an empty line that is no part of a quoted csv field, and returns the number of rows.
+// copyLines copies an answer up to its end mark, an empty line that is no part of a quoted csv
+// field, and returns the number of rows.
 func copyLines(w io.Writer, body io.Reader, csv bool) (rows int64, err error) {
 	r := bufio.NewReaderSize(body, 1<<16)
 	out := bufio.NewWriterSize(w, 1<<16)
@@ -342,8 +344,8 @@ func (s *session) meta(words []string) bool {
 	return true
 }
 
-// printTable reads lines of JSON arrays, the names first, and prints a grid with aligned columns. Widths come from the first
-// tableSample rows, so that a long answer starts to show at once.
+// printTable reads lines of JSON arrays, the names first, and prints a grid with aligned columns.
+// Widths come from the first tableSample rows, so that a long answer starts to show at once.
 func printTable(w io.Writer, body io.Reader) (int64, error) {
 	dec := json.NewDecoder(bufio.NewReaderSize(body, 1<<16))
 	dec.UseNumber()

@@ -7,8 +7,8 @@ import (
 	"github.com/hengedb/henge/internal/sql/syntax"
 )
 
-// splitStatements cuts a text at the semicolons between its statements, as the server's lexer sees them. Leading SET statements stay with the
-// statement they precede, as one request holds both.
+// splitStatements cuts a text at the semicolons between its statements, as the server's lexer sees
+// them. Leading SET statements stay with the statement they precede, as one request holds both.
 func splitStatements(text string) []string {
 	var out []string
 	pieces := syntax.Split(text)
@@ -38,8 +38,8 @@ func endsStatement(text string) bool {
 	return last.Closed || last.Bad && strings.HasSuffix(strings.TrimSpace(text), ";")
 }
 
-// isWrite reports whether a statement is an INSERT or REPLACE, SET statements and comments before it aside. explained says that it is
-// not to be run, but to be explained.
+// isWrite reports whether a statement is an INSERT or REPLACE, SET statements and comments before
+// it aside. explained says that it is not to be run, but to be explained.
 func isWrite(statement string) (write, explained bool) {
 	pieces := slices.DeleteFunc(syntax.Split(statement), isSet)
 	if len(pieces) == 0 {

@@ -35,9 +35,11 @@ func TestStreamRefusals(t *testing.T) {
 func TestStreamSpecsAreShownWithoutSecrets(t *testing.T) {
 	for _, dry := range []bool{true, false} {
 		var out strings.Builder
-		o := &streamOptions{kafka: "h:1", topic: "t", into: "d", partitionedBy: "day", dryRun: dry, out: &out, rollup: "minute", sums: []string{"n", "x"},
+		o := &streamOptions{kafka: "h:1", topic: "t", into: "d", partitionedBy: "day", dryRun: dry, out: &out,
+			rollup: "minute", sums: []string{"n", "x"},
 			properties: []string{"sasl.jaas.config=hidden=1", "ssl.keystore.password=hidden2", "group.id=shown"}}
-		found := &topicSurvey{format: []byte(`{"type":"json"}`), time: "at", types: map[string]string{"n": "BIGINT", "x": "DOUBLE", "s": "VARCHAR"}}
+		found := &topicSurvey{format: []byte(`{"type":"json"}`), time: "at",
+			types: map[string]string{"n": "BIGINT", "x": "DOUBLE", "s": "VARCHAR"}}
 		spec, err := o.spec(found)
 		if err != nil {
 			t.Fatal(err)

@@ -51,7 +51,8 @@ func (t *table) add(row []json.RawMessage) {
 	}
 }
 
-// cell is the text of a JSON value in a grid, whole if it stands alone in its row, as a line of a plan does.
+// cell is the text of a JSON value in a grid, whole if it stands alone in its row, as a line of a
+// plan does.
 func cell(raw json.RawMessage, alone bool) string {
 	text := string(raw)
 	if strings.HasPrefix(text, `"`) {

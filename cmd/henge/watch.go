@@ -54,8 +54,9 @@ const (
 	awayMost  = 5 * time.Second
 )
 
-// watchTask polls a task until it ends and returns the rows it wrote. Progress, if not nil, is told how far it has come, w what happens to the
-// connection: a task goes on when a server that went away is back, and so does its watching. When ctx is done the task is shut down.
+// watchTask polls a task until it ends and returns the rows it wrote. Progress, if not nil, is told
+// how far it has come, w what happens to the connection: a task goes on when a server that went
+// away is back, and so does its watching. When ctx is done the task is shut down.
 func watchTask(ctx context.Context, c *client, clk clock.Clock, id string, w io.Writer, progress func(taskProgress)) (int64, error) {
 	path := "/service/indexer/v1/task/" + url.PathEscape(id)
 	pause := 20 * time.Millisecond
@@ -114,7 +115,8 @@ type absence struct {
 	pause time.Duration
 }
 
-// wait pauses after the server did not answer because of err. It returns an error when that has lasted too long.
+// wait pauses after the server did not answer because of err. It returns an error when that has
+// lasted too long.
 func (a *absence) wait(ctx context.Context, err error) error {
 	now := a.clock.Now()
 	if a.since.IsZero() {

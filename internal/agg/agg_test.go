@@ -135,7 +135,8 @@ func TestResults(t *testing.T) {
 	}
 }
 
-// TestPartialsMergeToTheSameResult splits random rows over workers and groups, and compares with one state per group.
+// TestPartialsMergeToTheSameResult splits random rows over workers and groups, and compares with
+// one state per group.
 func TestPartialsMergeToTheSameResult(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	value := func(typ vector.Type) any {
@@ -305,7 +306,8 @@ func TestPartialsMergeToTheSameResult(t *testing.T) {
 	}
 }
 
-// estimates makes of sketches what they estimate: the bytes depend on the order in which values came.
+// estimates makes of sketches what they estimate: the bytes depend on the order in which values
+// came.
 func estimates(t *testing.T, of State, values []any) []any {
 	t.Helper()
 	out := slices.Clone(values)
@@ -392,7 +394,8 @@ func TestCatalogIsComplete(t *testing.T) {
 	}
 }
 
-// TestSumOfValidRows: what lies under NULLs does not count, wherever they are: words of the validity map that are full, empty, mixed or cut off by the end.
+// TestSumOfValidRows: what lies under NULLs does not count, wherever they are: words of the
+// validity map that are full, empty, mixed or cut off by the end.
 func TestSumOfValidRows(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 3))
 	for round := range 200 {

@@ -56,7 +56,8 @@ type hyperState struct {
 	entries []sketch.Observation // by code of dict; unhashed: not yet
 	scratch []sketch.Observation // memory for entries of our own
 	seen    int                  // rows met with dict
-	// shared remembers entries beyond this state, nil: nobody does; complete says that entries are from there, and lack none.
+	// shared remembers entries beyond this state, nil: nobody does; complete says that entries are
+	// from there, and lack none.
 	shared   *Observations
 	complete bool
 }
@@ -68,7 +69,8 @@ func (s *hyperState) Remember(o *Observations) {
 	}
 }
 
-// unhashed is no observation that hashing gives: its bucket is out of range. It lies above all that are.
+// unhashed is no observation that hashing gives: its bucket is out of range. It lies above all that
+// are.
 const unhashed = ^sketch.Observation(0)
 
 // hashAhead is the size up to which the observations of a dictionary are kept.
@@ -106,7 +108,8 @@ func (s *hyperState) Update(args []*vector.Vector, groups []uint32, n int) error
 	return nil
 }
 
-// addCodes adds the entries that n rows of v name. Most of them change nothing whatever their group once there are many.
+// addCodes adds the entries that n rows of v name. Most of them change nothing whatever their group
+// once there are many.
 func (s *hyperState) addCodes(v *vector.Vector, groups []uint32, n int) {
 	entries, floor := s.entries, s.floor()
 	for i, c := range v.Codes[:n] {
@@ -138,7 +141,8 @@ func (s *hyperState) floor() sketch.Observation {
 }
 
 const (
-	// observeShare says how many entries a dictionary may have, for each row met with it, so that all are hashed for later queries.
+	// observeShare says how many entries a dictionary may have, for each row met with it, so that all
+	// are hashed for later queries.
 	observeShare = 8
 	// observeMost bounds the entries that are hashed at once: nothing can interrupt that.
 	observeMost = 1 << 20

@@ -10,7 +10,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// defaultMaxBytes bounds one array or text when the call does not. The reference has 1 KiB, which most real uses exceed.
+// defaultMaxBytes bounds one array or text when the call does not. The reference has 1 KiB, which
+// most real uses exceed.
 const defaultMaxBytes = 1 << 20
 
 var arrayAgg = &Function{
@@ -81,8 +82,8 @@ func constantText(x any) string {
 	return fmt.Sprint(x)
 }
 
-// collectState keeps the values of all groups in the order they came, and which group each belongs to; a counting sort makes lists
-// of them in the end.
+// collectState keeps the values of all groups in the order they came, and which group each belongs
+// to; a counting sort makes lists of them in the end.
 type collectState struct {
 	name     string
 	lists    bool // arguments are lists, whose elements are taken
@@ -176,7 +177,8 @@ func valueSize(v *vector.Vector, i int) int64 {
 	return 8
 }
 
-// sort brings the values into the order of their groups, unless they are: it makes of the builder a vector, rows by group, and starts.
+// sort brings the values into the order of their groups, unless they are: it makes of the builder a
+// vector, rows by group, and starts.
 func (s *collectState) sort() {
 	if s.sorted != nil && s.sorted.Len == len(s.of) && len(s.starts) == len(s.seen)+1 {
 		return
@@ -214,7 +216,8 @@ func (s *collectState) Final(lo, hi int) (*vector.Vector, error) {
 	return v, nil
 }
 
-// distinctElements sorts the elements of each list, nulls first, and keeps one of those that are the same.
+// distinctElements sorts the elements of each list, nulls first, and keeps one of those that are
+// the same.
 func distinctElements(v *vector.Vector) *vector.Vector {
 	out := vector.NewBuilder(v.Type, v.Len)
 	for i := range v.Len {

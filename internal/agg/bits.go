@@ -57,8 +57,8 @@ func (s *bitState) add(g uint32, x int64) {
 	s.bits[g] = s.op(s.bits[g], x)
 }
 
-// addTexts adds the values of row i of a multi-value string, of which those that are no number count as 0. A NULL among them makes the row
-// nothing, as in the reference.
+// addTexts adds the values of row i of a multi-value string, of which those that are no number
+// count as 0. A NULL among them makes the row nothing, as in the reference.
 func (s *bitState) addTexts(g uint32, v *vector.Vector, i int) {
 	lo, hi := v.ListAt(i)
 	for k := lo; k < hi; k++ {

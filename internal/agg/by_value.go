@@ -26,9 +26,10 @@ func byValue(name, alias, which string, greatest bool) *Function {
 	}
 }
 
-// byValueState keeps the value of the row that has the greatest or least of another; rows without that are ignored. What decides between
-// rows that are equal there is the value, so that the result does not depend on the order of the rows. The intermediate form is what
-// decides, null for a group without rows, and the value.
+// byValueState keeps the value of the row that has the greatest or least of another; rows without
+// that are ignored. What decides between rows that are equal there is the value, so that the result
+// does not depend on the order of the rows. The intermediate form is what decides, null for a group
+// without rows, and the value.
 type byValueState struct {
 	greatest   bool
 	by, values *cells
@@ -71,7 +72,8 @@ func (s *byValueState) fold(by, values *vector.Vector, groups []uint32, n int) {
 	})
 }
 
-// wins reports whether a row takes the place of another, given how the two compare, and how their values do.
+// wins reports whether a row takes the place of another, given how the two compare, and how their
+// values do.
 func (s *byValueState) wins(c int, values func() int) bool {
 	if c == 0 {
 		return values() < 0

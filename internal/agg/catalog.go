@@ -13,7 +13,8 @@ type Function struct {
 	// Name is the SQL name, upper case. Aliases are further names of the same function.
 	Name    string
 	Aliases []string
-	// Doc says in a sentence what it computes; Signature is the form that INFORMATION_SCHEMA.ROUTINES shows.
+	// Doc says in a sentence what it computes; Signature is the form that INFORMATION_SCHEMA.ROUTINES
+	// shows.
 	Doc, Signature string
 	// MinArgs and MaxArgs count the arguments that are columns, MaxParams the constants after them.
 	MinArgs, MaxArgs, MaxParams int
@@ -23,30 +24,35 @@ type Function struct {
 	EmptyIsZero bool
 	// TakesNulls says that rows whose first argument is null count.
 	TakesNulls bool
-	// ByTime says that the last argument is the time that decides, which EARLIEST(x) leaves to be understood: __time.
+	// ByTime says that the last argument is the time that decides, which EARLIEST(x) leaves to be
+	// understood: __time.
 	ByTime bool
 	// Duplicates says that DISTINCT changes nothing (MIN, MAX, BIT_AND, ...).
 	Duplicates bool
-	// DistinctForm names the function that runs in place of this one when the call says DISTINCT and that means more than leaving out
-	// rows that are equal; empty: rows are left out.
+	// DistinctForm names the function that runs in place of this one when the call says DISTINCT and
+	// that means more than leaving out rows that are equal; empty: rows are left out.
 	DistinctForm string
-	// SortedForm names the function that gives the values in order whatever order they come in: that of an InOrder function for DISTINCT rows
-	// which can't be sorted, those of a window.
+	// SortedForm names the function that gives the values in order whatever order they come in: that
+	// of an InOrder function for DISTINCT rows which can't be sorted, those of a window.
 	SortedForm string
 	// Internal functions are not for users.
 	Internal bool
-	// Sketch says that it keeps a sketch: its constants are literals, DISTINCT is refused, and what is no value to it is left out.
+	// Sketch says that it keeps a sketch: its constants are literals, DISTINCT is refused, and what is
+	// no value to it is left out.
 	Sketch bool
 	// TakesNumbers says that the sketch is of numbers, TakesTexts that it is of texts.
 	TakesNumbers, TakesTexts bool
-	// SketchName names the function that gives the sketch by which this one counts; empty: there is none.
+	// SketchName names the function that gives the sketch by which this one counts; empty: there is
+	// none.
 	SketchName string
-	// InOrder says that the order of the rows shows in the result; over DISTINCT rows that is the order of the values.
+	// InOrder says that the order of the rows shows in the result; over DISTINCT rows that is the
+	// order of the values.
 	InOrder bool
 
 	// Casts says what the arguments are made of before the function sees them.
 	Casts Casts
-	// WithinGroup says that the argument may come as WITHIN GROUP (ORDER BY x), with the constants in the parentheses.
+	// WithinGroup says that the argument may come as WITHIN GROUP (ORDER BY x), with the constants in
+	// the parentheses.
 	WithinGroup bool
 
 	check   func(Spec) error

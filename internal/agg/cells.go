@@ -7,7 +7,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// cells holds one value of any type per group, which may be set or not, and may be null when it is set. It owns its text.
+// cells holds one value of any type per group, which may be set or not, and may be null when it is
+// set. It owns its text.
 type cells struct {
 	typ     vector.Type
 	set     []bool
@@ -66,7 +67,8 @@ func (c *cells) put(g uint32, v *vector.Vector, i int) {
 	}
 }
 
-// compare orders row i of v against the value of group g, which is set, as vector.Compare does: null is below all.
+// compare orders row i of v against the value of group g, which is set, as vector.Compare does:
+// null is below all.
 func (c *cells) compare(v *vector.Vector, i int, g uint32) int {
 	if null := v.IsNull(i); null || c.null[g] {
 		switch {
@@ -127,7 +129,8 @@ func (c *cells) bytes() int64 {
 		16*int64(cap(c.texts)) + c.heap
 }
 
-// pending remembers, while a batch is folded, which row each touched group wants, so that values are copied once per batch and group.
+// pending remembers, while a batch is folded, which row each touched group wants, so that values
+// are copied once per batch and group.
 type pending struct {
 	rows    []int32 // by group: row+1, 0: none
 	touched []uint32

@@ -6,8 +6,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// The functions of pairs of numbers, as SQL:2003 has them: the first argument is the dependent y, the second the independent x, and pairs of
-// which one is NULL do not count.
+// The functions of pairs of numbers, as SQL:2003 has them: the first argument is the dependent y,
+// the second the independent x, and pairs of which one is NULL do not count.
 var (
 	corr     = ofPairs("CORR", "Returns the correlation coefficient of the pairs; NULL where one of the two does not vary.", pairs.correlation)
 	covarPop = ofPairs("COVAR_POP", "Returns the covariance of the pairs as a whole population.",
@@ -58,7 +58,8 @@ func doubles(s Spec) error {
 	return nil
 }
 
-// pairs is what a group keeps of its pairs: how many, the means, and the sums of squares and products of the distances from them.
+// pairs is what a group keeps of its pairs: how many, the means, and the sums of squares and
+// products of the distances from them.
 type pairs struct{ n, meanX, meanY, sxx, syy, sxy float64 }
 
 func (p pairs) correlation() (float64, bool) {
@@ -73,7 +74,8 @@ func (p pairs) determination() (float64, bool) {
 	return min(1, p.sxy/p.sxx*(p.sxy/p.syy)), p.sxx > 0
 }
 
-// add folds q in, after Chan, Golub and LeVeque, as spreadState does; a single pair is a q of n 1 without distances.
+// add folds q in, after Chan, Golub and LeVeque, as spreadState does; a single pair is a q of n 1
+// without distances.
 func (p *pairs) add(q pairs) {
 	n := p.n + q.n
 	dx, dy := q.meanX-p.meanX, q.meanY-p.meanY

@@ -9,7 +9,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// TestFunctionsOfTwo: the figures of the pairs are worked out by hand: means 2.5 and 5, sxx 5, syy 18, sxy 9 over (1,2) (2,5) (3,5) (4,8).
+// TestFunctionsOfTwo: the figures of the pairs are worked out by hand: means 2.5 and 5, sxx 5, syy
+// 18, sxy 9 over (1,2) (2,5) (3,5) (4,8).
 func TestFunctionsOfTwo(t *testing.T) {
 	x := vec(vector.Double, 1.0, 2.0, nil, 3.0, 4.0, 9.0)
 	y := vec(vector.Double, 2.0, 5.0, 7.0, 5.0, 8.0, nil)

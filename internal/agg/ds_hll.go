@@ -25,7 +25,8 @@ func internalFunction(f *Function) *Function {
 	return f
 }
 
-// hllFunction returns the function that gives an HLL sketch, or the estimate of the sketch that the function called sketchName gives.
+// hllFunction returns the function that gives an HLL sketch, or the estimate of the sketch that the
+// function called sketchName gives.
 func hllFunction(name, doc string, utf8 bool, sketchName string) *Function {
 	keep := sketchName == ""
 	f := &Function{

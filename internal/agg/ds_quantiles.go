@@ -79,7 +79,8 @@ func (s Spec) quantilesK(i int) (int, error) {
 	return int(k), sketch.CheckQuantiles(k)
 }
 
-// fraction returns constant i as a fraction from 0 to 1. The reference reads it as a float, which shows where ranks are compared.
+// fraction returns constant i as a fraction from 0 to 1. The reference reads it as a float, which
+// shows where ranks are compared.
 func (s Spec) fraction(i int) (float64, error) {
 	if i >= len(s.Params) {
 		return 0, fault.InvalidInput("Aggregation [%s] needs a fraction", s.Name)

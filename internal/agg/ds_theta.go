@@ -16,7 +16,8 @@ var dsTheta = thetaFunction("DS_THETA", "Builds a theta sketch of the values, or
 var approxCountDistinctTheta = thetaFunction("APPROX_COUNT_DISTINCT_DS_THETA",
 	"Estimates with a theta sketch how many different values there are. It also reads columns of theta sketches.", "DS_THETA")
 
-// thetaFunction returns the function that gives a theta sketch, or the estimate of the sketch that the function called sketchName gives.
+// thetaFunction returns the function that gives a theta sketch, or the estimate of the sketch that
+// the function called sketchName gives.
 func thetaFunction(name, doc, sketchName string) *Function {
 	keep := sketchName == ""
 	f := &Function{
@@ -35,7 +36,8 @@ func thetaFunction(name, doc, sketchName string) *Function {
 // leastKeys is how many keys a theta or tuple sketch keeps at least.
 const leastKeys = 16
 
-// entries returns the first constant as the number of keys that a theta or tuple sketch keeps, least or more, or def.
+// entries returns the first constant as the number of keys that a theta or tuple sketch keeps,
+// least or more, or def.
 func (s Spec) entries(def, least int64) (int, error) {
 	n, err := s.wholeParam(0, def)
 	if err != nil {

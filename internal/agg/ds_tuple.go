@@ -9,7 +9,8 @@ import (
 // maxTupleArgs bounds the key and the values of a tuple sketch.
 const maxTupleArgs = 1 + sketch.MaxTupleValues
 
-// defaultTupleSize is the size of tuple sketches that do not give one: that of the library which the reference uses.
+// defaultTupleSize is the size of tuple sketches that do not give one: that of the library which
+// the reference uses.
 const defaultTupleSize = 4096
 
 var dsTuple = &Function{

@@ -17,7 +17,8 @@ var (
 		"'LATEST_BY(<expr>, <timeColumn>)'\n'LATEST_BY(<expr>, <timeColumn>, <maxBytesPerStringInt>)'", true)
 )
 
-// byTime describes a function of (value, time); both forms run the same, as the binder adds __time to the one without.
+// byTime describes a function of (value, time); both forms run the same, as the binder adds __time
+// to the one without.
 func byTime(name, doc, signature string, last bool) *Function {
 	return &Function{
 		Name: name, Doc: doc, Signature: signature, MinArgs: 2, MaxArgs: 2, MaxParams: 1, TakesNulls: true, ByTime: true, Duplicates: true,
@@ -36,8 +37,9 @@ func byTime(name, doc, signature string, last bool) *Function {
 	}
 }
 
-// byTimeState keeps the value of the row with the least or greatest time; rows without a time are ignored. Of equal times EARLIEST
-// takes the first row and LATEST the last. The intermediate form is the time, null for a group without rows, and the value.
+// byTimeState keeps the value of the row with the least or greatest time; rows without a time are
+// ignored. Of equal times EARLIEST takes the first row and LATEST the last. The intermediate form
+// is the time, null for a group without rows, and the value.
 type byTimeState struct {
 	last     bool
 	text     bool // values come as lists of strings, and are kept as text
@@ -94,7 +96,8 @@ func (s *byTimeState) Bytes() int64 {
 	return 8*int64(cap(s.times)) + s.cells.bytes() + s.pending.bytes()
 }
 
-// sizedType is the type of a value that a call keeps: text for a list of strings of which the call says how long it may be.
+// sizedType is the type of a value that a call keeps: text for a list of strings of which the call
+// says how long it may be.
 func sizedType(s Spec) vector.Type {
 	if t := s.Args[0]; len(s.Params) == 0 || t.Kind != vector.KindList || t.Elem().Kind != vector.KindString {
 		return t
@@ -102,7 +105,8 @@ func sizedType(s Spec) vector.Type {
 	return vector.String
 }
 
-// listText writes the first n lists of strings of v as text: one of a single value as that, others as [a, b]; without values it is null.
+// listText writes the first n lists of strings of v as text: one of a single value as that, others
+// as [a, b]; without values it is null.
 func listText(v *vector.Vector, n int) *vector.Vector {
 	b := vector.NewBuilder(vector.String, n)
 	for i := range n {

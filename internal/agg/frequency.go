@@ -16,7 +16,8 @@ var mode = &Function{
 	create: func(s Spec) State { return newTally(s.Args[0], 0, 0) },
 }
 
-// The most values that APPROX_TOP_K returns, and how many it keeps count of: at least leastKept, and keptPerK for each it returns.
+// The most values that APPROX_TOP_K returns, and how many it keeps count of: at least leastKept,
+// and keptPerK for each it returns.
 const (
 	maxTopK   = 10_000
 	leastKept = 1024
@@ -52,7 +53,8 @@ func tallyTypes(s Spec) []vector.Type {
 	return []vector.Type{vector.ListOf(s.Args[0]), vector.ListOf(vector.Long)}
 }
 
-// newTally returns the state of MODE, or with top above 0 that of APPROX_TOP_K, which keeps count of about kept values.
+// newTally returns the state of MODE, or with top above 0 that of APPROX_TOP_K, which keeps count
+// of about kept values.
 func newTally(t vector.Type, top, kept int) State {
 	switch t.Kind {
 	case vector.KindLong:
@@ -74,9 +76,11 @@ func newDoubleTally(t vector.Type, top, kept int, add func(b *vector.Builder, x 
 	}
 }
 
-// tallyState counts how often each group has met each value. With kept above 0 it forgets the rarest when a group has more than twice as
-// many, and takes from the others the count of the first that it forgot: the summary of Misra and Gries, which merges by addition (Agarwal et
-// al., Mergeable summaries, 2012). A count is then too low by the number of the group's rows divided by kept at most.
+// tallyState counts how often each group has met each value. With kept above 0 it forgets the
+// rarest when a group has more than twice as many, and takes from the others the count of the first
+// that it forgot: the summary of Misra and Gries, which merges by addition (Agarwal et al.,
+// Mergeable summaries, 2012). A count is then too low by the number of the group's rows divided by
+// kept at most.
 type tallyState[K comparable] struct {
 	typ       vector.Type
 	top, kept int
@@ -153,7 +157,8 @@ func (s *tallyState[K]) forget(m map[K]int64) {
 	}
 }
 
-// sorted returns the values of group g, the most frequent first, of the same frequency the least first.
+// sorted returns the values of group g, the most frequent first, of the same frequency the least
+// first.
 func (s *tallyState[K]) sorted(g int) []tallied[K] {
 	out := make([]tallied[K], 0, len(s.counts[g]))
 	for key, n := range s.counts[g] {

@@ -28,7 +28,8 @@ func TestFrequencies(t *testing.T) {
 	}
 }
 
-// TestTopOfMany: of far more values than are kept, the frequent ones are found, whatever the order and the number of parts, in bounded memory.
+// TestTopOfMany: of far more values than are kept, the frequent ones are found, whatever the order
+// and the number of parts, in bounded memory.
 func TestTopOfMany(t *testing.T) {
 	spec := Spec{Name: "APPROX_TOP_K", Params: []any{int64(3)}, Args: []vector.Type{vector.Long}}
 	var rows []any

@@ -6,7 +6,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// Approximate histograms. Those that keep the histogram have no SQL name; native aggregators build them.
+// Approximate histograms. Those that keep the histogram have no SQL name; native aggregators build
+// them.
 
 var approxHistogram = &Function{
 	Name: "$APPROX_HISTOGRAM", Doc: "Builds an approximate histogram of the values, or merges such.", Internal: true, Sketch: true, TakesNumbers: true,
@@ -134,7 +135,8 @@ func fixedForm(limits sketch.FixedLimits) sketchForm[*sketch.FixedBuckets] {
 	}
 }
 
-// fixedLimits returns the constants from i on as number of buckets, limits and treatment of outliers.
+// fixedLimits returns the constants from i on as number of buckets, limits and treatment of
+// outliers.
 func (s Spec) fixedLimits(i int) (sketch.FixedLimits, error) {
 	var l sketch.FixedLimits
 	n, err := s.wholeParam(i, 0)

@@ -8,8 +8,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// Metric returns the text that names the aggregate of a rolled-up column: its name, with its constants behind if there are any, as in
-// DS_HLL(14,'HLL_8').
+// Metric returns the text that names the aggregate of a rolled-up column: its name, with its
+// constants behind if there are any, as in DS_HLL(14,'HLL_8').
 func (s Spec) Metric() string {
 	if len(s.Params) == 0 {
 		return s.Name

@@ -78,7 +78,8 @@ func (s *extremeState[T]) Update(args []*vector.Vector, groups []uint32, n int) 
 	return nil
 }
 
-// raise gives each group the greatest of its value and those of its rows. Most rows are below what their group has, which one comparison shows.
+// raise gives each group the greatest of its value and those of its rows. Most rows are below what
+// their group has, which one comparison shows.
 func raise[T number](best, xs []T, groups []uint32) {
 	groups = groups[:len(xs)]
 	for i, x := range xs {
@@ -127,13 +128,15 @@ func (s *extremeState[T]) Final(lo, hi int) (*vector.Vector, error) { return s.P
 
 func (s *extremeState[T]) Bytes() int64 { return 8*int64(cap(s.best)) + s.seen.bytes() }
 
-// extremeCells is MIN or MAX of strings and lists. Within a batch it remembers row numbers and copies a value only at the end.
+// extremeCells is MIN or MAX of strings and lists. Within a batch it remembers row numbers and
+// copies a value only at the end.
 type extremeCells struct {
 	cells    *cells
 	greatest bool
 	pending  pending
-	// dict is the sorted dictionary met last, the epoch-th one, and losers has by group a code of it, below the epoch: the text of that code
-	// and all beyond it do not beat what the group has. So most rows are decided without a look at text.
+	// dict is the sorted dictionary met last, the epoch-th one, and losers has by group a code of it,
+	// below the epoch: the text of that code and all beyond it do not beat what the group has. So most
+	// rows are decided without a look at text.
 	dict   *vector.Dict
 	epoch  uint64
 	losers []uint64

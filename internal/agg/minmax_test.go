@@ -11,7 +11,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// Texts that come as codes of changing sorted dictionaries have the extremes that they have as texts.
+// Texts that come as codes of changing sorted dictionaries have the extremes that they have as
+// texts.
 func TestExtremesOfCodes(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 7))
 	for _, name := range []string{"MIN", "MAX"} {

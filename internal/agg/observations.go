@@ -8,8 +8,9 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// Observations remember, for all queries of a process, what hyperUnique sketches observe of the texts in segments' dictionaries. They take
-// a part of the memory, and begin anew when that is full. Safe for use by many goroutines.
+// Observations remember, for all queries of a process, what hyperUnique sketches observe of the
+// texts in segments' dictionaries. They take a part of the memory, and begin anew when that is
+// full. Safe for use by many goroutines.
 type Observations struct {
 	memory *budget.Budget
 	mu     sync.Mutex
@@ -20,7 +21,8 @@ type Observations struct {
 // observationShare is the part of the process's memory that observations may take.
 const observationShare = 8
 
-// NewObservations returns observations that reserve what they hold from memory, the process's budget.
+// NewObservations returns observations that reserve what they hold from memory, the process's
+// budget.
 func NewObservations(memory *budget.Budget) *Observations {
 	return &Observations{memory: memory.Child("observations of texts", memory.Limit()/observationShare)}
 }

@@ -11,8 +11,9 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// Types of intermediate values that rolled-up columns keep as one value and that are no sketches. The bytes of VarianceType and MeanType are those
-// of the reference system, big endian: count, sum and sum of squared distances from the mean; sum and count.
+// Types of intermediate values that rolled-up columns keep as one value and that are no sketches.
+// The bytes of VarianceType and MeanType are those of the reference system, big endian: count, sum
+// and sum of squared distances from the mean; sum and count.
 var (
 	VarianceType    = vector.ComplexOf("variance")
 	MeanType        = vector.ComplexOf("doubleMean")
@@ -22,7 +23,8 @@ var (
 	TimedTextType   = vector.ComplexOf("serializablePairLongString")
 )
 
-// packing makes one value of the intermediate values of a group, of which there are several, so that a rolled-up column can hold them.
+// packing makes one value of the intermediate values of a group, of which there are several, so
+// that a rolled-up column can hold them.
 type packing struct {
 	// packed returns the type of the value for a call with such arguments; false: there is none.
 	packed func(args []vector.Type) (vector.Type, bool)
@@ -111,8 +113,8 @@ func (s *packedState) Partial(lo, hi int) []*vector.Vector {
 	return []*vector.Vector{b.Build()}
 }
 
-// Kept returns the call that gives its intermediate values as a rolled-up column stores them, and their type; false: they are several values, or
-// none but the result.
+// Kept returns the call that gives its intermediate values as a rolled-up column stores them, and
+// their type; false: they are several values, or none but the result.
 func (s Spec) Kept() (Spec, vector.Type, bool) {
 	kept := s
 	kept.Keep = true
@@ -128,7 +130,8 @@ var timedTypes = map[vector.Type]vector.Type{
 	vector.Long: TimedLongType, vector.Double: TimedDoubleType, vector.Float: TimedFloatType, vector.String: TimedTextType,
 }
 
-// timed packs a time and a value: eight bytes, then those of the value or, where it is null, nothing. A text has a byte before it.
+// timed packs a time and a value: eight bytes, then those of the value or, where it is null,
+// nothing. A text has a byte before it.
 var timed = &packing{
 	packed: func(args []vector.Type) (vector.Type, bool) {
 		t, ok := timedTypes[args[0]]
@@ -197,7 +200,8 @@ func TimedValue(t vector.Type) vector.Type {
 	return args[0]
 }
 
-// ReadTimed reads a value of such a type: a time in milliseconds and the value at it; false: it is broken.
+// ReadTimed reads a value of such a type: a time in milliseconds and the value at it; false: it is
+// broken.
 func ReadTimed(t vector.Type, text string) (time int64, value any, ok bool) {
 	of := TimedValue(t)
 	parts := []*vector.Builder{vector.NewBuilder(vector.Long, 1), vector.NewBuilder(of, 1)}

@@ -8,7 +8,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// TestKeptStates keeps the states of two parts as rolled-up columns do, merges those columns further, and compares with the whole.
+// TestKeptStates keeps the states of two parts as rolled-up columns do, merges those columns
+// further, and compares with the whole.
 func TestKeptStates(t *testing.T) {
 	longs, times := vector.FromLongs([]int64{5, -3, 1 << 60, 8}), vector.FromLongs([]int64{40, 10, 30, 20})
 	doubles, floats := vector.FromDoubles([]float64{0.5, 1.5, -2, 8}), vector.FromFloats([]float32{0.5, 1.5, -2, 8})

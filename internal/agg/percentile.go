@@ -7,7 +7,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// The exact order statistics of SQL:2003. They keep every value, so their groups take the memory of their rows; APPROX_QUANTILE_DS does not.
+// The exact order statistics of SQL:2003. They keep every value, so their groups take the memory of
+// their rows; APPROX_QUANTILE_DS does not.
 var (
 	percentileCont = percentile("PERCENTILE_CONT",
 		"Returns the value below which the given share of the values lies, from 0 to 1, exactly; between two values it interpolates.", true)
@@ -61,7 +62,8 @@ func (s Spec) shareParam() error {
 	return nil
 }
 
-// percentileState collects the values that are not null, in the order they came, and selects in the end.
+// percentileState collects the values that are not null, in the order they came, and selects in the
+// end.
 type percentileState struct {
 	*collectState
 	share                   float64
@@ -110,7 +112,8 @@ func (s *percentileState) Final(lo, hi int) (*vector.Vector, error) {
 	return out.Build(), nil
 }
 
-// between returns the value at the share of rows from up to, not including, to of v, which are doubles.
+// between returns the value at the share of rows from up to, not including, to of v, which are
+// doubles.
 func (s *percentileState) between(v *vector.Vector, from, to int) float64 {
 	xs := append([]float64(nil), v.Doubles[from:to]...)
 	at := s.share * float64(len(xs)-1)
@@ -135,7 +138,8 @@ func (s *percentileState) between(v *vector.Vector, from, to int) float64 {
 	return low + (high-low)*(at-float64(k))
 }
 
-// first returns which of the rows from up to, not including, to of v is the first at or beyond the share.
+// first returns which of the rows from up to, not including, to of v is the first at or beyond the
+// share.
 func (s *percentileState) first(v *vector.Vector, from, to int) int {
 	rows := make([]int, to-from)
 	for i := range rows {
@@ -149,8 +153,8 @@ func (s *percentileState) first(v *vector.Vector, from, to int) int {
 	return rows[k]
 }
 
-// selectNth brings the element that would be the k-th of the sorted xs to place k, what is less before it, what is greater behind it: Hoare's
-// selection, with the middle of three as pivot.
+// selectNth brings the element that would be the k-th of the sorted xs to place k, what is less
+// before it, what is greater behind it: Hoare's selection, with the middle of three as pivot.
 func selectNth[T any](xs []T, k int, compare func(a, b T) int) {
 	for lo, hi := 0, len(xs)-1; lo < hi; {
 		pivot := middle(xs[lo], xs[lo+(hi-lo)/2], xs[hi], compare)

@@ -31,14 +31,15 @@ type sketchForm[S grouped] struct {
 	typ   vector.Type
 	fresh func() (S, error)
 	parse func(string) (S, error)
-	// add folds row i of the arguments, of which none is null and the first is no sketch; merge folds a sketch that came as an argument,
-	// adopt one that is a partial result.
+	// add folds row i of the arguments, of which none is null and the first is no sketch; merge folds
+	// a sketch that came as an argument, adopt one that is a partial result.
 	add   func(into S, args []*vector.Vector, i int) error
 	merge func(into, from S) error
 	adopt func(into, from S) error
 	// store appends the stored form.
 	store func(dst []byte, s S) ([]byte, error)
-	// grouped is store for the result of a group among others; nil: it does not differ. The reference merges such results once more.
+	// grouped is store for the result of a group among others; nil: it does not differ. The reference
+	// merges such results once more.
 	grouped func(dst []byte, s S) ([]byte, error)
 	// again says that results are those of groups among others even if there are no keys.
 	again bool
@@ -225,7 +226,8 @@ func (s Spec) wholeParam(i int, def int64) (int64, error) {
 	return 0, fault.InvalidInput("A constant of aggregation [%s] must be a number, not [%v]", s.Name, s.Params[i])
 }
 
-// eachText calls f with the texts of row i, which is not null: one, or those of a list that are not null.
+// eachText calls f with the texts of row i, which is not null: one, or those of a list that are not
+// null.
 func eachText(v *vector.Vector, i int, f func(string) error) error {
 	if v.Type.Kind != vector.KindList {
 		return f(v.StringAt(i))

@@ -4,10 +4,11 @@ import "github.com/hengedb/henge/internal/vector"
 
 // State holds one aggregate for a growing number of groups.
 //
-// It is used by one goroutine at a time. Vectors passed in are only read, and nothing of them is kept that a later change of their
-// memory could reach; their text must stay valid for the life of the state. Groups are named by number and must be below the last
-// Grow. After a first call of Partial, and until the next change, several goroutines may call it. Methods with groups nil mean group 0
-// for every row, which is the fast path of a query without keys.
+// It is used by one goroutine at a time. Vectors passed in are only read, and nothing of them is
+// kept that a later change of their memory could reach; their text must stay valid for the life of
+// the state. Groups are named by number and must be below the last Grow. After a first call of
+// Partial, and until the next change, several goroutines may call it. Methods with groups nil mean
+// group 0 for every row, which is the fast path of a query without keys.
 type State interface {
 	// Grow makes room for groups up to, not including, n. New groups are empty; n never shrinks.
 	Grow(n int)
@@ -23,10 +24,12 @@ type State interface {
 	Bytes() int64
 }
 
-// Absorbing is a State that can take groups over from another one without their being written as intermediate values and read again.
+// Absorbing is a State that can take groups over from another one without their being written as
+// intermediate values and read again.
 type Absorbing interface {
 	State
-	// Absorb folds groups from[i] of o, a state of the same Spec, into groups[i]. It leaves o as it is: several states may absorb of it at a time.
+	// Absorb folds groups from[i] of o, a state of the same Spec, into groups[i]. It leaves o as it
+	// is: several states may absorb of it at a time.
 	Absorb(o State, from, groups []uint32)
 }
 
@@ -105,8 +108,8 @@ func copied[T any](s []T, lo, hi int) []T { return append([]T(nil), s[lo:hi]...)
 type seenGroups struct {
 	flags   []bool
 	missing int // flags that are not set
-	// settled says that the flags of all groups below are set. Groups are numbered as they are met, so that of many groups only the latest are
-	// looked up.
+	// settled says that the flags of all groups below are set. Groups are numbered as they are met, so
+	// that of many groups only the latest are looked up.
 	settled uint32
 }
 

@@ -7,7 +7,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// stringAggDistinct runs STRING_AGG(DISTINCT x) of lists, which is about their values, and over a window.
+// stringAggDistinct runs STRING_AGG(DISTINCT x) of lists, which is about their values, and over a
+// window.
 var stringAggDistinct = &Function{
 	Name: "STRING_AGG_DISTINCT_VALUES", Doc: "Joins the different values of lists, in order, with the separator between them.", Internal: true,
 	Signature: "'STRING_AGG_DISTINCT_VALUES(<ARRAY>, <separator>)'", MinArgs: 1, MaxArgs: 1, MaxParams: 2, Duplicates: true,
@@ -23,7 +24,8 @@ var stringAggDistinct = &Function{
 	},
 }
 
-// textsState keeps the different texts of each group. The intermediate form is a list of them, null of a group without any.
+// textsState keeps the different texts of each group. The intermediate form is a list of them, null
+// of a group without any.
 type textsState struct {
 	name, separator string
 	max             int64

@@ -55,7 +55,8 @@ func (s *sumState[T, A]) Merge(parts []*vector.Vector, groups []uint32, n int) e
 	return nil
 }
 
-// addInto adds xs, as far as they are valid, to the totals of their groups; nil groups are all the first.
+// addInto adds xs, as far as they are valid, to the totals of their groups; nil groups are all the
+// first.
 func addInto[T number, A int64 | float64](total []A, xs []T, valid vector.Bitmap, groups []uint32) {
 	switch {
 	case valid != nil:
@@ -92,8 +93,8 @@ func addInto[T number, A int64 | float64](total []A, xs []T, valid vector.Bitmap
 	}
 }
 
-// addValid is addInto by words of the validity map. A test of each row would be mispredicted at most NULLs, so that where they are few, zeros are added in
-// their place.
+// addValid is addInto by words of the validity map. A test of each row would be mispredicted at
+// most NULLs, so that where they are few, zeros are added in their place.
 func addValid[T number, A int64 | float64](total []A, xs []T, valid vector.Bitmap, groups []uint32) {
 	var zeroed [64]T
 	for w := 0; len(xs) > 0; w++ {

@@ -24,8 +24,9 @@ func spread(name, doc string, aliases []string, sample, root bool) *Function {
 	}
 }
 
-// spreadState keeps count, mean and the sum of squared distances from the mean, after Welford; partial states merge after Chan,
-// Golub and LeVeque. Neither loses digits where a sum of squares would.
+// spreadState keeps count, mean and the sum of squared distances from the mean, after Welford;
+// partial states merge after Chan, Golub and LeVeque. Neither loses digits where a sum of squares
+// would.
 type spreadState struct {
 	sample, root bool
 	n            []int64

@@ -1,12 +1,14 @@
-// Package backup writes what a cluster must not lose into one file, and puts it back: the rows of the metastore, the settings, and on
-// request the segment files of deep storage.
+// Package backup writes what a cluster must not lose into one file, and puts it back: the rows of
+// the metastore, the settings, and on request the segment files of deep storage.
 //
-// Write makes a backup while servers run; Check reads one from end to end; Restore fills a metastore of either database, and deep storage, from it.
-// The file is a row of frames, each with a checksum, and ends with a digest of all of them (docs/format/backup.md). Nothing is restored
+// Write makes a backup while servers run; Check reads one from end to end; Restore fills a
+// metastore of either database, and deep storage, from it. The file is a row of frames, each with a
+// checksum, and ends with a digest of all of them (docs/format/backup.md). Nothing is restored
 // before the whole file has been checked.
 //
-// What the rows are is known by package metastore, where objects lie by package deepstore. Elsewhere on purpose: which stores a process
-// uses (role), and that no process runs during a restore.
+// What the rows are is known by package metastore, where objects lie by package deepstore.
+// Elsewhere on purpose: which stores a process uses (role), and that no process runs during a
+// restore.
 //
 //	frame.go, rows.go   the bytes
 //	write.go            Write
@@ -48,7 +50,8 @@ type Manifest struct {
 type Summary struct {
 	// Rows are those of the metastore, by table.
 	Rows map[string]int64 `json:"rows"`
-	// Files and FileBytes are the segment files in the backup; Missing are those that deep storage did not have.
+	// Files and FileBytes are the segment files in the backup; Missing are those that deep storage did
+	// not have.
 	Files     int64    `json:"files"`
 	FileBytes int64    `json:"fileBytes"`
 	Missing   []string `json:"missing,omitempty"`
@@ -63,7 +66,8 @@ func (p Progress) tell(step string, done, total int64) {
 	}
 }
 
-// keySpec takes the place of the load spec of a file that lies in the deep storage of the cluster: so it fits another one.
+// keySpec takes the place of the load spec of a file that lies in the deep storage of the cluster:
+// so it fits another one.
 type keySpec struct {
 	Type string `json:"type"`
 	Key  string `json:"key"`
@@ -71,7 +75,8 @@ type keySpec struct {
 
 const keySpecType = "backup"
 
-// portable returns the load spec as the backup keeps it, and the key; a spec that is not of the store stays and has no key.
+// portable returns the load spec as the backup keeps it, and the key; a spec that is not of the
+// store stays and has no key.
 func portable(store deepstore.Store, spec string) (kept, key string) {
 	key, err := store.Key(json.RawMessage(spec))
 	if err != nil {

@@ -19,8 +19,8 @@ type Content struct {
 	Summary  Summary
 }
 
-// Check reads a backup from end to end and returns what it holds. A file that is not whole, has a wrong bit or is of a newer release is an
-// error that errors.Is knows as ErrDamaged or ErrNewer.
+// Check reads a backup from end to end and returns what it holds. A file that is not whole, has a
+// wrong bit or is of a newer release is an error that errors.Is knows as ErrDamaged or ErrNewer.
 func Check(ctx context.Context, path string, progress Progress) (*Content, error) {
 	file, size, err := open(path)
 	if err != nil {

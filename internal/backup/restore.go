@@ -24,13 +24,14 @@ type RestoreOptions struct {
 // Restored tells what Restore did.
 type Restored struct {
 	Content
-	// Absent counts segment files that the metastore names and deep storage does not have; AbsentKey is one of them.
+	// Absent counts segment files that the metastore names and deep storage does not have; AbsentKey
+	// is one of them.
 	Absent    int64
 	AbsentKey string
 }
 
-// Restore checks the backup at path from end to end, puts its segment files into deep storage where they are not yet, and then its rows into
-// the metastore, which is held to its invariants.
+// Restore checks the backup at path from end to end, puts its segment files into deep storage where
+// they are not yet, and then its rows into the metastore, which is held to its invariants.
 func Restore(ctx context.Context, path string, o RestoreOptions) (*Restored, error) {
 	content, err := Check(ctx, path, o.Progress)
 	if err != nil {
@@ -97,7 +98,8 @@ func (r *Restored) look(ctx context.Context, store deepstore.Store, spec string)
 	}
 }
 
-// restoreFiles puts the segment files into deep storage. Those that are there already with the same length are left: objects never change.
+// restoreFiles puts the segment files into deep storage. Those that are there already with the same
+// length are left: objects never change.
 func restoreFiles(ctx context.Context, file io.ReadSeeker, total int64, o RestoreOptions) error {
 	frames, err := newFrameReader(file, nil)
 	if err != nil {

@@ -4,7 +4,8 @@ import (
 	"encoding/binary"
 )
 
-// A row is its values one after the other; a value is a tag and, by it, nothing (null), a zigzag varint, or a length and that many bytes.
+// A row is its values one after the other; a value is a tag and, by it, nothing (null), a zigzag
+// varint, or a length and that many bytes.
 const (
 	tagNull  = 0
 	tagWhole = 1

@@ -31,7 +31,8 @@ type WriteOptions struct {
 	Progress  Progress
 }
 
-// rowBytes is how many bytes of rows are collected for a frame; a row that is larger has one of its own.
+// rowBytes is how many bytes of rows are collected for a frame; a row that is larger has one of its
+// own.
 const rowBytes = 1 << 20
 
 // Write makes a backup at path, which appears there when it is complete and on disk.
@@ -190,7 +191,8 @@ func (w *writer) noteFile(row []any) error {
 	return nil
 }
 
-// files writes the bytes of all files. One that is gone is noted: what is unused may be deleted at any time.
+// files writes the bytes of all files. One that is gone is noted: what is unused may be deleted at
+// any time.
 func (w *writer) files(ctx context.Context) error {
 	buf := make([]byte, 1<<20)
 	for i, head := range w.store {

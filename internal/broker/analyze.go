@@ -28,19 +28,21 @@ type analysis struct {
 	Plan           analyzed `json:"plan"`
 }
 
-// analyzed is one operator: what it did in all processes, and of those beside the Broker what it did in each.
+// analyzed is one operator: what it did in all processes, and of those beside the Broker what it
+// did in each.
 type analyzed struct {
 	Operator string `json:"operator"`
 	Detail   string `json:"detail"`
 	did
 	Servers []serverDid `json:"servers,omitempty"`
-	// SilentParts is how many servers' parts of the work are not counted: they did not tell, or were stopped before the end.
+	// SilentParts is how many servers' parts of the work are not counted: they did not tell, or were
+	// stopped before the end.
 	SilentParts int        `json:"silentParts,omitempty"`
 	Inputs      []analyzed `json:"inputs,omitempty"`
 }
 
-// did are the counters of an operator. Its time has that of its inputs in it, as far as they don't run on workers of their own; of an
-// operator on several workers it is the sum.
+// did are the counters of an operator. Its time has that of its inputs in it, as far as they don't
+// run on workers of their own; of an operator on several workers it is the sum.
 type did struct {
 	Rows         int64         `json:"rows"`
 	Batches      int64         `json:"batches"`
@@ -53,8 +55,8 @@ type did struct {
 	Segments     *segmentsRead `json:"segments,omitempty"`
 }
 
-// serverDid are the counters of an operator on a server, and on those whose shares it merged with its own, which are not in its own counters. Its segments are
-// those that it read itself.
+// serverDid are the counters of an operator on a server, and on those whose shares it merged with
+// its own, which are not in its own counters. Its segments are those that it read itself.
 type serverDid struct {
 	Server string `json:"server"`
 	did
@@ -62,7 +64,8 @@ type serverDid struct {
 	SilentParts int         `json:"silentParts,omitempty"`
 }
 
-// segmentsRead are the segments of a scan's datasource: those outside of its intervals and those without a row that can count are pruned.
+// segmentsRead are the segments of a scan's datasource: those outside of its intervals and those
+// without a row that can count are pruned.
 type segmentsRead struct {
 	Total   int64 `json:"total"`
 	Scanned int64 `json:"scanned"`
@@ -71,7 +74,8 @@ type segmentsRead struct {
 	Rows int64 `json:"rows"`
 }
 
-// analyze runs a statement, throws its rows away, and answers with what it took: a line for each operator, or with AS JSON one object.
+// analyze runs a statement, throws its rows away, and answers with what it took: a line for each
+// operator, or with AS JSON one object.
 func (b *Broker) analyze(ctx context.Context, p *Prepared, id string, r *rows) (query.Rows, error) {
 	node := b.Optimize(ctx, p)
 	if b.o.RequireTime {
@@ -132,8 +136,8 @@ func (b *Broker) analyze(ctx context.Context, p *Prepared, id string, r *rows) (
 
 func millis(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-// analyzed tells of n and what is below it. The inputs of what is computed once and read in several places are there once; shared has the ids that were
-// met.
+// analyzed tells of n and what is below it. The inputs of what is computed once and read in several
+// places are there once; shared has the ids that were met.
 func (b *Broker) analyzed(p *Prepared, profile *exec.Profile, n plan.Node, shared map[int]bool) analyzed {
 	detail := plan.FormatOne(n)
 	name, _, _ := strings.Cut(detail, " ")
@@ -226,7 +230,8 @@ func didOf(p *exec.NodeProfile) did {
 	return out
 }
 
-// text returns a line for each operator, its inputs indented below it, and a last line for the statement.
+// text returns a line for each operator, its inputs indented below it, and a last line for the
+// statement.
 func (a *analysis) text() []string {
 	lines := a.Plan.lines(nil, 0)
 	last := fmt.Sprintf("%d rows; planning %.3f ms, running %.3f ms, cpu %.3f ms, memory %d bytes", a.Rows, a.PlanningMillis, a.RunningMillis, a.CPUMillis, a.MemoryBytes)

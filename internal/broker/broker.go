@@ -52,11 +52,13 @@ type Options struct {
 	// Defaults are the context parameters of queries that don't set them.
 	Defaults map[string]any
 	Zone     *chrono.Zone
-	// RequireTime refuses queries that read a datasource without a condition on its time (plan.CheckTimeBounds).
+	// RequireTime refuses queries that read a datasource without a condition on its time
+	// (plan.CheckTimeBounds).
 	RequireTime bool
 	// Lookups are those that statements may use; nil: there are none.
 	Lookups *lookup.Set
-	// Servers and Dispatcher spread queries over the servers of a cluster; nil: this process reads all segments.
+	// Servers and Dispatcher spread queries over the servers of a cluster; nil: this process reads all
+	// segments.
 	Servers    Servers
 	Dispatcher *dispatch.Dispatcher
 	// Live knows the live segments, LiveSegments those of them that this process has; nil: there are
@@ -67,7 +69,8 @@ type Options struct {
 	Watched []string
 	// Clones returns the servers that are clones, by name; nil: there are none.
 	Clones func() map[string]string
-	// Cache is that of results; Segments that of single segments which this process reads, Far of those that other servers read for it.
+	// Cache is that of results; Segments that of single segments which this process reads, Far of
+	// those that other servers read for it.
 	Cache         CacheOptions
 	Segments, Far exec.SegmentCache
 	// Files opens segments by their names.
@@ -115,10 +118,12 @@ func (b *Broker) Seen() *timeline.State {
 	return w.seen
 }
 
-// sentRows is from how many rows on the right side of a join is not sent to other servers: about the rows of the bytes that are.
+// sentRows is from how many rows on the right side of a join is not sent to other servers: about
+// the rows of the bytes that are.
 const sentRows = 200_000
 
-// New returns a Broker over published, which its owner keeps up to date. system are the tables of the schema sys, by name.
+// New returns a Broker over published, which its owner keeps up to date. system are the tables of
+// the schema sys, by name.
 func New(published *timeline.Published, segments Segments, system map[string]SystemTable, externals exec.Externals, o Options) *Broker {
 	threads := o.Threads
 	if threads <= 0 {
@@ -151,12 +156,13 @@ type Prepared struct {
 	fixed bool
 	// began is when preparing began.
 	began time.Time
-	// share is the part of the cores that it was prepared with, which Env takes over; nil: it gets a new one. Planner is what it is planned with; nil:
-	// it is long, and planned beside the others.
+	// share is the part of the cores that it was prepared with, which Env takes over; nil: it gets a
+	// new one. Planner is what it is planned with; nil: it is long, and planned beside the others.
 	share, planner *exec.Share
 }
 
-// longStatement is the length in bytes from which a statement may take longer to plan than a turn on a core: planning can't give way to others.
+// longStatement is the length in bytes from which a statement may take longer to plan than a turn
+// on a core: planning can't give way to others.
 const longStatement = 8 << 10
 
 // Prepare parses and binds a request against the newest state.
@@ -257,13 +263,14 @@ func decodeParams(in []query.Parameter) ([]sql.Param, error) {
 	return out, nil
 }
 
-// Optimize returns the plan that is to be run. Once ctx is done it is no better than it is then: the query ends before it is run.
+// Optimize returns the plan that is to be run. Once ctx is done it is no better than it is then:
+// the query ends before it is run.
 func (b *Broker) Optimize(ctx context.Context, p *Prepared) plan.Node {
 	return b.OptimizeWithout(ctx, p, nil)
 }
 
-// OptimizeWithout is Optimize without some rules, by name. Limits of subqueries are of right sides as the statement has them: then sides
-// are not exchanged, nor reduced by joins of our own.
+// OptimizeWithout is Optimize without some rules, by name. Limits of subqueries are of right sides
+// as the statement has them: then sides are not exchanged, nor reduced by joins of our own.
 func (b *Broker) OptimizeWithout(ctx context.Context, p *Prepared, off []string) plan.Node {
 	if p.MaxSubqueryRows > 0 || p.MaxSubqueryBytes > 0 {
 		off = append(slices.Clone(off), "join_side", "reduce_sides")
@@ -274,7 +281,8 @@ func (b *Broker) OptimizeWithout(ctx context.Context, p *Prepared, off []string)
 	})
 }
 
-// Env returns what the operators of a statement need: a part of the memory and a share of the cores. Done gives them back.
+// Env returns what the operators of a statement need: a part of the memory and a share of the
+// cores. Done gives them back.
 func (b *Broker) Env(p *Prepared, name string) (env *exec.Env, done func()) {
 	if p.share == nil {
 		p.share = b.scheduler.Join()
@@ -308,7 +316,8 @@ func (b *Broker) env(context expr.Context, name string, share *exec.Share) (env 
 	}
 }
 
-// memoryShare is the part of the process's memory that one statement may take: a second one must find some, or spill early.
+// memoryShare is the part of the process's memory that one statement may take: a second one must
+// find some, or spill early.
 const memoryShare = 2
 
 // Load returns how many goroutines compute for queries now, and how many wait for their turn.
@@ -317,8 +326,8 @@ func (b *Broker) Load() (active, pending int) { return b.scheduler.Load() }
 // ResultHits returns how many queries were answered from the cache of results.
 func (b *Broker) ResultHits() int64 { return b.results.hits.Load() }
 
-// Start implements query.Engine. A statement is parsed and planned with its share of the cores, too: of many at once those that came first are
-// answered first.
+// Start implements query.Engine. A statement is parsed and planned with its share of the cores,
+// too: of many at once those that came first are answered first.
 func (b *Broker) Start(ctx context.Context, q *query.Query, req *query.Request) (query.Rows, error) {
 	share := b.scheduler.Join()
 	planner := share
@@ -540,7 +549,8 @@ func (t *tables) counted(segments int) {
 	}
 }
 
-// visible yields the segments of a scan that hold rows, each with the part of time in which they count.
+// visible yields the segments of a scan that hold rows, each with the part of time in which they
+// count.
 func (t *tables) visible(scan *plan.Scan) iter.Seq2[chrono.Interval, *timeline.Segment] {
 	intervals := intervalsOf(scan)
 	return func(yield func(chrono.Interval, *timeline.Segment) bool) {
@@ -554,12 +564,14 @@ func (t *tables) visible(scan *plan.Scan) iter.Seq2[chrono.Interval, *timeline.S
 	}
 }
 
-// Visible yields the segments of a scan that may have rows which count, in the state that p pins, each with the part of time in which they do.
+// Visible yields the segments of a scan that may have rows which count, in the state that p pins,
+// each with the part of time in which they do.
 func (b *Broker) Visible(p *Prepared, scan *plan.Scan) iter.Seq2[chrono.Interval, *timeline.Segment] {
 	return b.tablesOf(p).wanted(scan)
 }
 
-// wanted yields the visible segments of a scan that its filter may keep rows of, as far as shard specs tell.
+// wanted yields the visible segments of a scan that its filter may keep rows of, as far as shard
+// specs tell.
 func (t *tables) wanted(scan *plan.Scan) iter.Seq2[chrono.Interval, *timeline.Segment] {
 	domain := exec.DomainOf(scan)
 	return func(yield func(chrono.Interval, *timeline.Segment) bool) {
@@ -571,7 +583,8 @@ func (t *tables) wanted(scan *plan.Scan) iter.Seq2[chrono.Interval, *timeline.Se
 	}
 }
 
-// Reads yields the segments of a datasource that a plan of p reads, a segment once for each scan of it.
+// Reads yields the segments of a datasource that a plan of p reads, a segment once for each scan of
+// it.
 func (b *Broker) Reads(p *Prepared, node plan.Node, dataSource string) iter.Seq[timeline.SegmentID] {
 	t := b.tablesOf(p)
 	return func(yield func(timeline.SegmentID) bool) {
@@ -627,8 +640,9 @@ func (t *tables) acquire(ctx context.Context, scan *plan.Scan, columns []string,
 	})
 }
 
-// isCounted reports whether all that a scan wants of a segment is how many rows it has, which the timeline knows: the scan reads no column, and all
-// rows count. The segment is not opened then, wherever it is.
+// isCounted reports whether all that a scan wants of a segment is how many rows it has, which the
+// timeline knows: the scan reads no column, and all rows count. The segment is not opened then,
+// wherever it is.
 func isCounted(scan *plan.Scan, s *timeline.Segment, visible chrono.Interval) bool {
 	if len(scan.Out) > 0 || scan.Filter != nil || s.Rows < 0 || !visible.Contains(s.ID.Interval) {
 		return false

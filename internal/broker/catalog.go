@@ -70,8 +70,8 @@ func (p pin) dataSources() []string {
 	return slices.Compact(names)
 }
 
-// schemaCache remembers the columns of each datasource's newest timeline, and how many rows can be seen, so that planning does not walk over
-// all segments.
+// schemaCache remembers the columns of each datasource's newest timeline, and how many rows can be
+// seen, so that planning does not walk over all segments.
 type schemaCache struct {
 	mu      sync.Mutex
 	entries map[string]schemaEntry
@@ -115,8 +115,8 @@ func (c *schemaCache) of(name string, p pin) schemaEntry {
 	return e
 }
 
-// visibleRows returns how many rows the visible segments have in some intervals, as far as it is known: of a chunk that is cut, the part that is
-// left of its time.
+// visibleRows returns how many rows the visible segments have in some intervals, as far as it is
+// known: of a chunk that is cut, the part that is left of its time.
 func visibleRows(t *timeline.Timeline, intervals ...chrono.Interval) float64 {
 	rows := 0.0
 	for _, holder := range t.Lookup(intervals...) {

@@ -17,7 +17,8 @@ import (
 
 const day = 24 * 60 * 60 * 1000
 
-// segmentOf returns a segment of the nth day of 1970 with the given version and columns ("name TYPE", with "multi" or "metric" behind).
+// segmentOf returns a segment of the nth day of 1970 with the given version and columns ("name
+// TYPE", with "multi" or "metric" behind).
 func segmentOf(dataSource string, n int64, version string, columns ...string) *timeline.Segment {
 	list := []timeline.Column{{Name: timeline.TimeColumn, Type: "LONG"}}
 	for _, text := range columns {
@@ -92,7 +93,8 @@ func TestColumnsOfADataSource(t *testing.T) {
 	}
 }
 
-// A column that differs between segments gets the least restrictive type (spec/sql.md, section 6.1), whichever segment is newer.
+// A column that differs between segments gets the least restrictive type (spec/sql.md, section
+// 6.1), whichever segment is newer.
 func TestTypesWiden(t *testing.T) {
 	for _, tc := range []struct{ a, b, want string }{
 		{"LONG", "LONG", "BIGINT"},

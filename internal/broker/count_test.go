@@ -41,7 +41,8 @@ func (o *opened) Acquire(_ context.Context, s *timeline.Segment) (segment.Reader
 	}), nil
 }
 
-// How many rows there are is known without opening a segment, but for those of which only some rows count or nobody knows how many there are.
+// How many rows there are is known without opening a segment, but for those of which only some rows
+// count or nobody knows how many there are.
 func TestRowsAreCountedWithoutOpeningSegments(t *testing.T) {
 	published := timeline.NewPublished()
 	var all []*timeline.Segment

@@ -12,7 +12,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// OpenDatasource reads the rows of an input source of type druid: a scan of the timeline as it is now.
+// OpenDatasource reads the rows of an input source of type druid: a scan of the timeline as it is
+// now.
 func (b *Broker) OpenDatasource(ctx context.Context, d *ingest.Datasource) (ingest.ObjectReader, error) {
 	text, err := json.Marshal(struct {
 		QueryType  string          `json:"queryType"`

@@ -12,7 +12,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// explain answers EXPLAIN PLAN FOR: one row with the plan, the resources and the attributes of the statement (spec/sql.md, section 5.4).
+// explain answers EXPLAIN PLAN FOR: one row with the plan, the resources and the attributes of the
+// statement (spec/sql.md, section 5.4).
 func (b *Broker) explain(p *Prepared, id string, r *rows) (*rows, error) {
 	context := maps.Clone(p.Context)
 	context[querycontext.SQLQueryID.Key()] = id

@@ -14,11 +14,13 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// externalChunk is how many bytes of text a query reads at once. It is a part of what tasks read, for queries are many and wait for others.
+// externalChunk is how many bytes of text a query reads at once. It is a part of what tasks read,
+// for queries are many and wait for others.
 const externalChunk = 128 << 10
 
-// Externals reads external data (EXTERN and its shorthands) in place, while the client waits: in the order of its files, a piece at a time,
-// so that a query holds little of it however much there is. It implements exec.Externals.
+// Externals reads external data (EXTERN and its shorthands) in place, while the client waits: in
+// the order of its files, a piece at a time, so that a query holds little of it however much there
+// is. It implements exec.Externals.
 type Externals struct {
 	// Access says what may be read: what ingestion may, too.
 	Access *ingest.Access

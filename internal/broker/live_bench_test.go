@@ -11,7 +11,8 @@ import (
 	"github.com/hengedb/henge/internal/timeline"
 )
 
-// BenchmarkQueryOverLiveSegments counts and groups the rows of a thousand live segments of one process.
+// BenchmarkQueryOverLiveSegments counts and groups the rows of a thousand live segments of one
+// process.
 func BenchmarkQueryOverLiveSegments(b *testing.B) {
 	w := newWorld(b, 0, 1, 0)
 	r := rand.New(rand.NewPCG(1, 1))
@@ -34,7 +35,8 @@ func BenchmarkQueryOverLiveSegments(b *testing.B) {
 	}
 }
 
-// BenchmarkAppendToAnswer is the time from the append of a row to the end of the first answer that has it.
+// BenchmarkAppendToAnswer is the time from the append of a row to the end of the first answer that
+// has it.
 func BenchmarkAppendToAnswer(b *testing.B) {
 	for _, workers := range []int{0, 1} {
 		b.Run(fmt.Sprintf("%d workers", workers), func(b *testing.B) {

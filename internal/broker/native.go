@@ -78,7 +78,8 @@ func (s *Session) Chunks(name string, intervals []chrono.Interval) []chrono.Inte
 // DataSources implements query.Session.
 func (s *Session) DataSources() []string { return s.pin.dataSources() }
 
-// Run implements query.Session. Native queries know UTC only: zones stand in their granularities and functions.
+// Run implements query.Session. Native queries know UTC only: zones stand in their granularities
+// and functions.
 func (s *Session) Run(ctx context.Context, node plan.Node, id string) (query.Rows, error) {
 	p := s.prepared()
 	p.Plan = node

@@ -30,7 +30,8 @@ func (s stuck) Acquire(context.Context, *timeline.Segment) (segment.Reader, erro
 	return nil, errors.New("it was stuck")
 }
 
-// Short statements are planned when it is their turn; long ones, which would keep others waiting, beside them.
+// Short statements are planned when it is their turn; long ones, which would keep others waiting,
+// beside them.
 func TestStatementsArePlannedInTheirTurn(t *testing.T) {
 	published := timeline.NewPublished()
 	err := published.Advance(1, timeline.Added(&timeline.Segment{

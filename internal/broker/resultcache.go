@@ -28,9 +28,11 @@ type CacheOptions struct {
 	Not []string
 }
 
-// results keeps the rows of queries. A result counts as long as none of the datasources that it was read from has changed: the timeline of a
-// datasource is replaced by every change of its visible segments, so that an entry need only know whether it still is the same. Plans
-// whose rows depend on anything else (the time of the query, random numbers, lookups, system tables, external data) are not kept.
+// results keeps the rows of queries. A result counts as long as none of the datasources that it was
+// read from has changed: the timeline of a datasource is replaced by every change of its visible
+// segments, so that an entry need only know whether it still is the same. Plans whose rows depend
+// on anything else (the time of the query, random numbers, lookups, system tables, external data)
+// are not kept.
 type results struct {
 	o    CacheOptions
 	hits atomic.Int64
@@ -128,8 +130,8 @@ func scanned(node plan.Node) (list []string, only bool) {
 	return slices.Sorted(maps.Keys(names)), only
 }
 
-// get returns the rows of a query, or nil. Those of another state are forgotten: it is an older one, or a query of an older state asks, and one of
-// them is enough.
+// get returns the rows of a query, or nil. Those of another state are forgotten: it is an older
+// one, or a query of an older state asks, and one of them is enough.
 func (r *results) get(a *asked) exec.Operator {
 	if a == nil || !a.use {
 		return nil

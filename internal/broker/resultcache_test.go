@@ -16,7 +16,8 @@ type cached struct {
 	t *testing.T
 }
 
-// ask runs a statement and returns its rows and what of them the metrics of the cache say that changed: hits, misses, puts.
+// ask runs a statement and returns its rows and what of them the metrics of the cache say that
+// changed: hits, misses, puts.
 func (c *cached) ask(sql string, context map[string]any) (rows [][]any, change string) {
 	c.t.Helper()
 	before := c.counts()
@@ -185,7 +186,8 @@ func TestGroupsOfSegmentsAreCached(t *testing.T) {
 	c.expect(sum, map[string]any{"useCache": false}, "put")
 	c.expect(sum, map[string]any{"useCache": false, "populateCache": false}, "")
 	c.expect("SELECT SUM(x), 1 FROM a", map[string]any{"populateCache": false}, "miss")
-	// Segments that lie within the interval as a whole are shared by all intervals; one that it cuts through has an entry of its own.
+	// Segments that lie within the interval as a whole are shared by all intervals; one that it cuts
+	// through has an entry of its own.
 	c.expect(sum+" WHERE __time >= '2026-01-01'", nil, "hit")
 	c.expect(sum+" WHERE __time >= '2026-01-02'", nil, "hit")
 	if got := c.expect(sum+" WHERE __time >= '2026-01-01 15:00:00'", nil, "hit miss put"); fmt.Sprint(got) != "[[7 70 8.0]]" {

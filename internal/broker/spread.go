@@ -15,9 +15,11 @@ import (
 	"github.com/hengedb/henge/internal/timeline"
 )
 
-// Servers says which servers read segments. Its methods do not wait, and are safe for use by many goroutines.
+// Servers says which servers read segments. Its methods do not wait, and are safe for use by many
+// goroutines.
 type Servers interface {
-	// Live returns all of them that are there now, Holders those of them that hold a segment. Callers do not change the slices.
+	// Live returns all of them that are there now, Holders those of them that hold a segment. Callers
+	// do not change the slices.
 	Live() []*dispatch.Server
 	Holders(segment string) []*dispatch.Server
 }
@@ -64,7 +66,8 @@ type wishes struct {
 	clones        cloneMode
 }
 
-// wishesOf reads them. Values that can't be are refused where there is a cache, as in the reference, and count as none where there is none.
+// wishesOf reads them. Values that can't be are refused where there is a cache, as in the
+// reference, and count as none where there is none.
 func (b *Broker) wishesOf(p *Prepared) (w wishes, err error) {
 	for param, wish := range map[*querycontext.Param[bool]]*bool{querycontext.Cache: &w.use, querycontext.Fill: &w.populate} {
 		sent := p.query.Context()
@@ -88,7 +91,8 @@ func (b *Broker) wishesOf(p *Prepared) (w wishes, err error) {
 	return w, fault.InvalidInput("Query context [cloneQueryMode] is [%s], but must be excludeClones, includeClones or preferClones", mode)
 }
 
-// cloneMode says whether clones are asked: servers that hold what others hold, for trying something out, or to be kept free for some queries.
+// cloneMode says whether clones are asked: servers that hold what others hold, for trying something
+// out, or to be kept free for some queries.
 type cloneMode string
 
 const (
@@ -116,7 +120,8 @@ func (m cloneMode) among(servers []*dispatch.Server, clones map[string]string) [
 	return others
 }
 
-// spread reads the segments of one state where they are: some in this process, others on other servers. It implements exec.Cluster.
+// spread reads the segments of one state where they are: some in this process, others on other
+// servers. It implements exec.Cluster.
 type spread struct {
 	tables
 	broker *Broker

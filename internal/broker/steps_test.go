@@ -7,7 +7,8 @@ import (
 	"github.com/hengedb/henge/internal/clock"
 )
 
-// steps is the system's clock, but for Now, which goes on by more than a monitor keeps its samples with every look: so metrics are of this moment.
+// steps is the system's clock, but for Now, which goes on by more than a monitor keeps its samples
+// with every look: so metrics are of this moment.
 type steps struct {
 	clock.Clock
 	looks atomic.Int64

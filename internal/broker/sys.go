@@ -64,14 +64,16 @@ type Supervisor struct {
 // Address returns host:port, the name of a server.
 func (s *Server) Address() string { return net.JoinHostPort(s.Host, strconv.Itoa(s.Port)) }
 
-// System is what the tables of sys tell of beside the published timeline. Its functions are called from any goroutine, once per scan.
+// System is what the tables of sys tell of beside the published timeline. Its functions are called
+// from any goroutine, once per scan.
 type System struct {
 	// Servers returns the roles of all processes; with segments also what they hold.
 	Servers func(segments bool) []Server
 	// LiveRows returns how many rows live segments have at the moment, by id; nil: as many as were
 	// announced last. Of those that do not answer nothing is said.
 	LiveRows func(ctx context.Context, live *cluster.LiveView) map[string]int64
-	// Copies returns how a segment's rules are asked for the number of copies they want: -1 if no rule is about it.
+	// Copies returns how a segment's rules are asked for the number of copies they want: -1 if no rule
+	// is about it.
 	Copies func(ctx context.Context) (func(*timeline.Segment) int64, error)
 	// Tasks returns the active tasks and those that ended recently.
 	Tasks func(ctx context.Context) ([]task.Status, error)
@@ -323,7 +325,8 @@ func (s *System) queries(ctx context.Context, _ *timeline.State, _ *cluster.Live
 	return rows, nil
 }
 
-// properties shows the settings of every process; those of one process are the same for all its roles.
+// properties shows the settings of every process; those of one process are the same for all its
+// roles.
 func (s *System) properties(context.Context, *timeline.State, *cluster.LiveView) ([][]any, error) {
 	type process struct {
 		address string

@@ -13,7 +13,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// SystemTable makes the rows of a table of the schema sys, in the order of its definition. Values are nil, string or int64.
+// SystemTable makes the rows of a table of the schema sys, in the order of its definition. Values
+// are nil, string or int64.
 type SystemTable func(ctx context.Context, state *timeline.State, live *cluster.LiveView) ([][]any, error)
 
 // systemRows gives the rows of system tables as of one state of the timeline.

@@ -7,8 +7,8 @@ import (
 	"github.com/hengedb/henge/internal/querycontext"
 )
 
-// uncovered returns what the response context says of times that an optimized plan reads and that have no segments, where the statement's
-// context asks for some of them.
+// uncovered returns what the response context says of times that an optimized plan reads and that
+// have no segments, where the statement's context asks for some of them.
 func (b *Broker) uncovered(p *Prepared, node plan.Node) (string, error) {
 	limit, err := querycontext.UncoveredIntervals.Read(p.Context)
 	if err != nil || limit <= 0 {

@@ -13,7 +13,8 @@ import (
 	"github.com/hengedb/henge/internal/timeline"
 )
 
-// The response context names, up to a limit, the times that a statement reads and that have no segments.
+// The response context names, up to a limit, the times that a statement reads and that have no
+// segments.
 func TestAnswersSayWhatHasNoSegments(t *testing.T) {
 	published := timeline.NewPublished()
 	var all []*timeline.Segment

@@ -1,7 +1,7 @@
 package budget
 
-// Account follows the size of one growing thing: Set it to the present size and it reserves or releases the difference. It belongs
-// to one goroutine. The zero Account counts nowhere.
+// Account follows the size of one growing thing: Set it to the present size and it reserves or
+// releases the difference. It belongs to one goroutine. The zero Account counts nowhere.
 type Account struct {
 	b    *Budget
 	held int64

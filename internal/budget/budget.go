@@ -1,15 +1,20 @@
-// Package budget gives the one number of memory that a process may use, as a tree of reservations: process, query or task, operator.
+// Package budget gives the one number of memory that a process may use, as a tree of reservations:
+// process, query or task, operator.
 //
-// The central type is Budget. Everything that buffers (operators, live indexes, appenders, exchanges, caches) reserves before it
-// grows and releases when it shrinks; a reservation counts at every level up to the root, and whichever level would go over its
-// limit refuses with a fault that says what was needed, by whom, and which limit applies. The refused caller spills (SpillDir), waits,
-// or passes the fault on. Disk for spilled data is a second tree of the same type.
+// The central type is Budget. Everything that buffers (operators, live indexes, appenders,
+// exchanges, caches) reserves before it grows and releases when it shrinks; a reservation counts at
+// every level up to the root, and whichever level would go over its limit refuses with a fault that
+// says what was needed, by whom, and which limit applies. The refused caller spills (SpillDir),
+// waits, or passes the fault on. Disk for spilled data is a second tree of the same type.
 //
-// There are two ways to ask. Who can do without, by spilling, by evicting or by taking less, asks with TryReserve, which leaves an eighth of
-// the memory of the process, and of the query, alone. Who can't asks with Reserve, which may take that too: what a query needs at least is there even while others
-// hold all that they could get, and many heavy queries at once end instead of failing for want of a buffer.
+// There are two ways to ask. Who can do without, by spilling, by evicting or by taking less, asks
+// with TryReserve, which leaves an eighth of the memory of the process, and of the query, alone.
+// Who can't asks with Reserve, which may take that too: what a query needs at least is there even
+// while others hold all that they could get, and many heavy queries at once end instead of failing
+// for want of a buffer.
 //
-// Budgets count what callers declare; they neither allocate nor measure. ApplyGoLimit ties the garbage collector to the same number.
+// Budgets count what callers declare; they neither allocate nor measure. ApplyGoLimit ties the
+// garbage collector to the same number.
 package budget
 
 import (
@@ -31,8 +36,8 @@ var (
 	disk   = &resource{noun: "disk space for spilled data", setting: "service.spill.limit"}
 )
 
-// Budget is a node of the tree. All methods are safe for use by many goroutines, and a nil Budget is one without limits that counts
-// nothing.
+// Budget is a node of the tree. All methods are safe for use by many goroutines, and a nil Budget
+// is one without limits that counts nothing.
 type Budget struct {
 	parent *Budget
 	res    *resource
@@ -43,8 +48,8 @@ type Budget struct {
 	peak   atomic.Int64
 }
 
-// spareShare is which part of the memory of a process TryReserve leaves for Reserve, as a divisor. Ten heavy queries at once under
-// a limit that does for none of them took up to a sixth of it.
+// spareShare is which part of the memory of a process TryReserve leaves for Reserve, as a divisor.
+// Ten heavy queries at once under a limit that does for none of them took up to a sixth of it.
 const spareShare = 8
 
 // Root returns the root of a memory tree with a limit in bytes.
@@ -57,7 +62,8 @@ func DiskRoot(limit int64) *Budget {
 	return &Budget{res: disk, name: "process", limit: limit}
 }
 
-// Child returns a budget whose reservations also count in b. The name completes "... is needed by [name]". Close it when done.
+// Child returns a budget whose reservations also count in b. The name completes "... is needed by
+// [name]". Close it when done.
 func (b *Budget) Child(name string, limit int64) *Budget {
 	if b == nil {
 		return &Budget{res: memory, name: name, limit: limit}
@@ -65,8 +71,8 @@ func (b *Budget) Child(name string, limit int64) *Budget {
 	return &Budget{parent: b, res: b.res, name: name, limit: limit}
 }
 
-// Query is Child for something whose parts share its limit: of it, too, TryReserve leaves an eighth for Reserve, so that one part does not fail
-// because others hold all they could get.
+// Query is Child for something whose parts share its limit: of it, too, TryReserve leaves an eighth
+// for Reserve, so that one part does not fail because others hold all they could get.
 func (b *Budget) Query(name string, limit int64) *Budget {
 	q := b.Child(name, limit)
 	q.spare = limit / spareShare
@@ -95,7 +101,8 @@ type Exceeded struct {
 // Error says so.
 func (e *Exceeded) Error() string { return "a budget is exceeded" }
 
-// TryReserve takes n bytes at every level, or reports false and takes none. It leaves what is spared for Reserve.
+// TryReserve takes n bytes at every level, or reports false and takes none. It leaves what is
+// spared for Reserve.
 func (b *Budget) TryReserve(n int64) bool { return b.take(n, true) == nil }
 
 // take returns the level that refuses, or nil.
@@ -175,7 +182,8 @@ func (b *Budget) Limit() int64 {
 	return b.limit
 }
 
-// Free returns how many bytes TryReserve could take now, as far as the levels above have limits; without any it is 1<<62.
+// Free returns how many bytes TryReserve could take now, as far as the levels above have limits;
+// without any it is 1<<62.
 func (b *Budget) Free() int64 {
 	free := int64(1) << 62
 	for l := b; l != nil; l = l.parent {

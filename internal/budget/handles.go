@@ -6,11 +6,13 @@ import (
 	"sync"
 )
 
-// maxOpenFiles bounds the files of a spill folder that are open at once. What sorts or groups in next to no memory writes thousands of small ones:
-// more than an operating system lets a process have open.
+// maxOpenFiles bounds the files of a spill folder that are open at once. What sorts or groups in
+// next to no memory writes thousands of small ones: more than an operating system lets a process
+// have open.
 const maxOpenFiles = 256
 
-// handles keeps those files of a folder open that were used last. Others are opened again when they are needed. It is safe for use by many goroutines.
+// handles keeps those files of a folder open that were used last. Others are opened again when they
+// are needed. It is safe for use by many goroutines.
 type handles struct {
 	max int
 
@@ -45,7 +47,8 @@ func (h *handles) create(dir, pattern string) (*handle, error) {
 	return f, nil
 }
 
-// makeRoom closes the files that were used longest ago, but none that is in use: of those there may be more for a while.
+// makeRoom closes the files that were used longest ago, but none that is in use: of those there may
+// be more for a while.
 func (h *handles) makeRoom() {
 	for e := h.open.Back(); e != nil && h.open.Len() >= h.max; {
 		f, before := e.Value.(*handle), e.Prev()

@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// Far more files than may be open are written in turn, and read by several goroutines: each has what was written to it.
+// Far more files than may be open are written in turn, and read by several goroutines: each has
+// what was written to it.
 func TestMoreSpillFilesThanMayBeOpen(t *testing.T) {
 	d, err := OpenSpillDir(t.TempDir(), DiskRoot(64<<20))
 	if err != nil {
@@ -69,7 +70,8 @@ func TestMoreSpillFilesThanMayBeOpen(t *testing.T) {
 	}
 }
 
-// A file that can't be closed in order when room is made may have lost bytes: whoever uses it next is told.
+// A file that can't be closed in order when room is made may have lost bytes: whoever uses it next
+// is told.
 func TestSpillFileThatFailedToClose(t *testing.T) {
 	d, err := OpenSpillDir(t.TempDir(), DiskRoot(1<<20))
 	if err != nil {

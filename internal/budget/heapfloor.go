@@ -7,11 +7,13 @@ import (
 	"sync"
 )
 
-// HeapFloor keeps the garbage collector from running before the heap has grown to a floor. Queries that hold little and allocate much
-// would otherwise be collected hundreds of times a second: a heap of 5 MB is collected at 10 MB, one of 100 MB at 200 MB.
+// HeapFloor keeps the garbage collector from running before the heap has grown to a floor. Queries
+// that hold little and allocate much would otherwise be collected hundreds of times a second: a
+// heap of 5 MB is collected at 10 MB, one of 100 MB at 200 MB.
 //
-// The runtime has no such setting, but it lets the growth be set that starts the next collection. A finalizer runs after each collection
-// and sets it from what is live now. ApplyGoLimit still bounds the whole.
+// The runtime has no such setting, but it lets the growth be set that starts the next collection. A
+// finalizer runs after each collection and sets it from what is live now. ApplyGoLimit still bounds
+// the whole.
 type HeapFloor struct {
 	floor int64
 
@@ -26,7 +28,8 @@ const (
 	defaultGrowth = 100
 	// maxGrowth bounds what is set for a nearly empty heap.
 	maxGrowth = 5000
-	// hysteresis is by how many percent the wanted growth must differ from the one that is set: setting it stops the program for a moment.
+	// hysteresis is by how many percent the wanted growth must differ from the one that is set:
+	// setting it stops the program for a moment.
 	hysteresis = 20
 )
 

@@ -20,7 +20,8 @@ func collections(bytes int) uint32 {
 }
 
 func TestHeapFloorMakesCollectionsRare(t *testing.T) {
-	// With many processors, of which the machine has few, a collection takes so long that there is time for few, whatever the heap.
+	// With many processors, of which the machine has few, a collection takes so long that there is
+	// time for few, whatever the heap.
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
 	const total = 512 << 20
 	without := collections(total)

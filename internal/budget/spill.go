@@ -15,12 +15,14 @@ import (
 
 const (
 	spillPrefix = "spill-"
-	// spillBuffer is the size of the write and read buffer of each spill file; it bounds the memory of a k-way merge.
+	// spillBuffer is the size of the write and read buffer of each spill file; it bounds the memory of
+	// a k-way merge.
 	spillBuffer = 64 << 10
 )
 
-// SpillDir is a folder of temporary files whose bytes count against a disk budget. Files are removed when they are closed; what a
-// killed process left behind is removed by OpenSpillDir. It is safe for use by many goroutines.
+// SpillDir is a folder of temporary files whose bytes count against a disk budget. Files are
+// removed when they are closed; what a killed process left behind is removed by OpenSpillDir. It is
+// safe for use by many goroutines.
 type SpillDir struct {
 	path    string
 	disk    *Budget
@@ -33,10 +35,12 @@ type SpillDir struct {
 	}
 }
 
-// inputPrefix begins the names of inputs that are copied to the folder so that they can be read at any place.
+// inputPrefix begins the names of inputs that are copied to the folder so that they can be read at
+// any place.
 const inputPrefix = "henge-input-"
 
-// OpenSpillDir makes path if it is missing and removes spill files of an earlier process. Only one process may use a folder.
+// OpenSpillDir makes path if it is missing and removes spill files of an earlier process. Only one
+// process may use a folder.
 func OpenSpillDir(path string, disk *Budget) (*SpillDir, error) {
 	if err := os.MkdirAll(path, 0o700); err != nil {
 		return nil, fmt.Errorf("creating spill folder [%s]: %w", path, err)
@@ -76,7 +80,8 @@ func (d *SpillDir) For(disk *Budget) *SpillDir {
 	return c
 }
 
-// Child returns the same folder counting against a child of its disk budget too, and that child. Of a nil SpillDir it is nil.
+// Child returns the same folder counting against a child of its disk budget too, and that child. Of
+// a nil SpillDir it is nil.
 func (d *SpillDir) Child(name string) (*SpillDir, *Budget) {
 	if d == nil {
 		return nil, nil
@@ -119,8 +124,8 @@ func (d *SpillDir) Close() error {
 	return errors.Join(errs...)
 }
 
-// SpillFile is written once, from start to end, and then read any number of times. It belongs to one goroutine at a time; readers
-// from Reader may be used by one goroutine each.
+// SpillFile is written once, from start to end, and then read any number of times. It belongs to
+// one goroutine at a time; readers from Reader may be used by one goroutine each.
 type SpillFile struct {
 	dir     *SpillDir
 	f       *handle
@@ -142,7 +147,8 @@ func (s *SpillFile) Write(p []byte) (int, error) {
 // Size returns the bytes written and flushed so far.
 func (s *SpillFile) Size() int64 { return s.size }
 
-// Flush ends writing: what was written can be read, and the buffer is free: there may be thousands of files.
+// Flush ends writing: what was written can be read, and the buffer is free: there may be thousands
+// of files.
 func (s *SpillFile) Flush() error {
 	if s.w == nil {
 		return nil
@@ -170,7 +176,8 @@ func (s *SpillFile) ReadAt(p []byte, offset int64) (int, error) {
 	return n, err
 }
 
-// Close removes the file and gives its bytes back to the disk budget. Closing twice does nothing more.
+// Close removes the file and gives its bytes back to the disk budget. Closing twice does nothing
+// more.
 func (s *SpillFile) Close() error {
 	if s == nil || s.closed {
 		return nil

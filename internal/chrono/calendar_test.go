@@ -5,13 +5,15 @@ import (
 	"time"
 )
 
-// oddZones have clocks that jump by half an hour (Lord Howe), at midnight (Sao Paulo, Havana, Tehran), over a whole day (Apia), and local mean
-// time with seconds before 1900 and later (Amsterdam until 1937).
+// oddZones have clocks that jump by half an hour (Lord Howe), at midnight (Sao Paulo, Havana,
+// Tehran), over a whole day (Apia), and local mean time with seconds before 1900 and later
+// (Amsterdam until 1937).
 var oddZones = []string{"Australia/Lord_Howe", "America/Sao_Paulo", "America/Havana", "Asia/Tehran", "Pacific/Apia", "Europe/Amsterdam", "Asia/Kathmandu",
 	"America/New_York", "Europe/Paris"}
 
-// unitStart returns the first instant of x's calendar unit, found by looking at what clocks show: package time knows the clocks, and nothing
-// of this package is used. Units below a day are cut from the clock as it goes at x, and begin anew when it jumps.
+// unitStart returns the first instant of x's calendar unit, found by looking at what clocks show:
+// package time knows the clocks, and nothing of this package is used. Units below a day are cut
+// from the clock as it goes at x, and begin anew when it jumps.
 func unitStart(x time.Time, period string, changes []time.Time) time.Time {
 	clock := time.Duration(x.Hour())*time.Hour + time.Duration(x.Minute())*time.Minute + time.Duration(x.Second())*time.Second + time.Duration(x.Nanosecond())
 	if unit := map[string]time.Duration{"PT1S": time.Second, "PT1M": time.Minute, "PT1H": time.Hour}[period]; unit > 0 {
@@ -34,7 +36,8 @@ func unitStart(x time.Time, period string, changes []time.Time) time.Time {
 	case "P1Y":
 		date = time.Date(date.Year(), 1, 1, 0, 0, 0, 0, time.UTC)
 	}
-	// The unit begins when a clock first shows its first date or a later one: at midnight by an offset of that time, or where the clock jumps.
+	// The unit begins when a clock first shows its first date or a later one: at midnight by an offset
+	// of that time, or where the clock jumps.
 	shows := func(t time.Time) bool {
 		y, m, d := t.Date()
 		return !time.Date(y, m, d, 0, 0, 0, 0, time.UTC).Before(date)
@@ -82,7 +85,8 @@ func changesOf(zone *time.Location, from, to time.Time) []time.Time {
 	return out
 }
 
-// Buckets are those that clocks and calendars show, around every change of the clocks since 1850 in zones whose changes are odd.
+// Buckets are those that clocks and calendars show, around every change of the clocks since 1850 in
+// zones whose changes are odd.
 func TestBucketsAreThoseOfTheCalendar(t *testing.T) {
 	periods := []string{"PT1S", "PT1M", "PT1H", "P1D", "P1W", "P1M", "P3M", "P1Y"}
 	for _, name := range oddZones {

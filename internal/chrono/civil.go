@@ -11,7 +11,8 @@ const (
 	Week         = 7 * Day
 )
 
-// MinInstant and MaxInstant bound the instants that data may have: half the range of an int64, so that sums never overflow.
+// MinInstant and MaxInstant bound the instants that data may have: half the range of an int64, so
+// that sums never overflow.
 const (
 	MinInstant int64 = math.MinInt64 / 2
 	MaxInstant int64 = math.MaxInt64 / 2
@@ -69,8 +70,9 @@ func satMul(a, b int64) int64 {
 	return math.MinInt64
 }
 
-// daysFromCivil counts the days from 1970-01-01 to a date of the proleptic Gregorian calendar (Howard Hinnant, "chrono-compatible
-// low-level date algorithms"). The month may be 1..12 only; the day is not checked.
+// daysFromCivil counts the days from 1970-01-01 to a date of the proleptic Gregorian calendar
+// (Howard Hinnant, "chrono-compatible low-level date algorithms"). The month may be 1..12 only; the
+// day is not checked.
 func daysFromCivil(year int64, month, day int) int64 {
 	if month <= 2 {
 		year--
@@ -127,7 +129,8 @@ func daysInYear(year int64) int {
 // weekday returns 1 for Monday .. 7 for Sunday.
 func weekday(days int64) int { return int(floorMod(days+3, 7)) + 1 }
 
-// weekOneDays is the day on which week 1 of an ISO week-year starts: the Monday of the week with January 4.
+// weekOneDays is the day on which week 1 of an ISO week-year starts: the Monday of the week with
+// January 4.
 func weekOneDays(weekYear int64) int64 {
 	fourth := daysFromCivil(weekYear, 1, 4)
 	return fourth - int64(weekday(fourth)-1)
@@ -152,8 +155,8 @@ func split(local int64) (days, millisOfDay int64) {
 	return days, local - days*Day
 }
 
-// join is the inverse of split; the result saturates. The day in which time begins is counted back from its end: its start is out of range,
-// and days before it must not come to lie after it.
+// join is the inverse of split; the result saturates. The day in which time begins is counted back
+// from its end: its start is out of range, and days before it must not come to lie after it.
 func join(days, millisOfDay int64) int64 {
 	if days < 0 {
 		return satAdd(satMul(days+1, Day), millisOfDay-Day)

@@ -2,9 +2,10 @@ package chrono
 
 import "github.com/hengedb/henge/internal/fault"
 
-// Extract is EXTRACT(unit FROM ts) in a zone. DOW and ISODOW count from 1 = Monday, ISOYEAR is the calendar year as in the reference
-// system, EPOCH is in seconds cut toward zero, MICROSECOND in the reference system's thousands of seconds. The error is an InvalidInput fault
-// for NANOSECOND, which an instant does not have. Loops use Extractor.
+// Extract is EXTRACT(unit FROM ts) in a zone. DOW and ISODOW count from 1 = Monday, ISOYEAR is the
+// calendar year as in the reference system, EPOCH is in seconds cut toward zero, MICROSECOND in the
+// reference system's thousands of seconds. The error is an InvalidInput fault for NANOSECOND, which
+// an instant does not have. Loops use Extractor.
 func Extract(u Unit, ms int64, zone *Zone) (int64, error) {
 	x, err := NewExtractor(u, zone)
 	if err != nil {
@@ -13,7 +14,8 @@ func Extract(u Unit, ms int64, zone *Zone) (int64, error) {
 	return x.At(ms), nil
 }
 
-// Extractor extracts one unit from many instants, remembering the offset and the day it saw last. It is for one goroutine.
+// Extractor extracts one unit from many instants, remembering the offset and the day it saw last.
+// It is for one goroutine.
 type Extractor struct {
 	unit       Unit
 	offsets    OffsetCursor

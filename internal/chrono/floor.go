@@ -28,8 +28,9 @@ func (g Granularity) Bucket(ms int64) Interval {
 	return Interval{Start: b.floor, End: b.next}
 }
 
-// Iterate yields the buckets that overlap an interval, in order. They are whole: the first may start before the interval and the last end
-// after it. For ALL it is the interval itself, as in the reference system.
+// Iterate yields the buckets that overlap an interval, in order. They are whole: the first may
+// start before the interval and the last end after it. For ALL it is the interval itself, as in the
+// reference system.
 func (g Granularity) Iterate(iv Interval) iter.Seq[Interval] {
 	return func(yield func(Interval) bool) {
 		if iv.IsEmpty() {
@@ -58,8 +59,8 @@ func (g Granularity) Aligned(iv Interval) bool {
 	return g.Ceil(iv.Start) == iv.Start && g.Ceil(iv.End) == iv.End
 }
 
-// FloorAll writes the floors of src to dst, which must be as long. Instants of the same bucket that follow each other cost a comparison
-// each. dst may be src.
+// FloorAll writes the floors of src to dst, which must be as long. Instants of the same bucket that
+// follow each other cost a comparison each. dst may be src.
 func (g Granularity) FloorAll(dst, src []int64) {
 	dst = dst[:len(src)]
 	switch g.kind {
@@ -83,7 +84,8 @@ func (g Granularity) FloorAll(dst, src []int64) {
 	}
 }
 
-// Floorer finds floors of instants that mostly come in order, remembering the last bucket. It is for one goroutine.
+// Floorer finds floors of instants that mostly come in order, remembering the last bucket. It is
+// for one goroutine.
 type Floorer struct {
 	g    Granularity
 	last bucket
@@ -120,7 +122,8 @@ func (f *Floorer) bucket(ms int64) bucket {
 	return f.last
 }
 
-// bucket is [floor, next), and the range [start, end) of instants inside it which are known to floor to floor: for ALL the two differ.
+// bucket is [floor, next), and the range [start, end) of instants inside it which are known to
+// floor to floor: for ALL the two differ.
 type bucket struct {
 	floor, next, start, end int64
 }
@@ -166,8 +169,8 @@ func (g Granularity) locateChunk(ms int64) bucket {
 	return whole(floor, next)
 }
 
-// locateClock floors the local time with the offset at ms. Where the offset changes by less than a unit, the bucket is shorter: it ends,
-// or starts, at the change.
+// locateClock floors the local time with the offset at ms. Where the offset changes by less than a
+// unit, the bucket is shorter: it ends, or starts, at the change.
 func (g Granularity) locateClock(ms int64) bucket {
 	start, end, offset := g.zone.SpanAt(ms)
 	local := satAdd(ms, offset)
@@ -186,7 +189,8 @@ func (g Granularity) locateCalendar(ms int64) bucket {
 		oy, om, _ := civilFromDays(floorDiv(g.originLocal(), Day))
 		k = floorDiv((year-oy)*12+int64(month-om), g.units)
 	}
-	// The count is off by one where the origin is not at the start of its day or month, or the zone's clock was set over a boundary.
+	// The count is off by one where the origin is not at the start of its day or month, or the zone's
+	// clock was set over a boundary.
 	floor, next := g.boundary(k), g.boundary(k+1)
 	for floor > ms {
 		k--
@@ -199,7 +203,8 @@ func (g Granularity) locateCalendar(ms int64) bucket {
 	return whole(floor, next)
 }
 
-// originLocal is the local time of the origin: without one, the Monday that weeks are counted from, or 1970-01-01.
+// originLocal is the local time of the origin: without one, the Monday that weeks are counted from,
+// or 1970-01-01.
 func (g Granularity) originLocal() int64 {
 	switch {
 	case g.hasOrigin:
@@ -226,10 +231,11 @@ func (g Granularity) boundary(k int64) int64 {
 	return g.zone.firstAt(local)
 }
 
-// A period of several fields has no formula for its k-th boundary, because the day may be forced to the end of a month at any step. Buckets
-// are found by walking from the origin, but the walk is bounded: it starts over at anchors, which are the origin plus that many periods at
-// once. The first anchors lie centuries away from the origin for any period of a day or more. Cursors remember the walk to them, but not
-// the ones beyond, which are therefore near each other.
+// A period of several fields has no formula for its k-th boundary, because the day may be forced to
+// the end of a month at any step. Buckets are found by walking from the origin, but the walk is
+// bounded: it starts over at anchors, which are the origin plus that many periods at once. The
+// first anchors lie centuries away from the origin for any period of a day or more. Cursors
+// remember the walk to them, but not the ones beyond, which are therefore near each other.
 const (
 	nearSteps = 1 << 16
 	farSteps  = 1 << 7
@@ -247,14 +253,15 @@ func (g Granularity) anchorAt(j int64) int64 {
 	return g.period.Add(g.origin, g.zone, steps)
 }
 
-// anchorsPast returns how many anchors lie between the origin and ms, negative before the origin: the one returned is at ms or between
-// it and the origin.
+// anchorsPast returns how many anchors lie between the origin and ms, negative before the origin:
+// the one returned is at ms or between it and the origin.
 func (g Granularity) anchorsPast(ms int64) int64 {
 	const year = 365.2425 * float64(Day)
 	p := g.period
 	length := float64(p.Years)*year + float64(p.Months)*year/12 + float64(p.Weeks)*float64(Week) + float64(p.Days)*float64(Day) +
 		float64(p.timeMillis())
-	// The estimate is off by few anchors at most, as the fields of a period differ little from their mean lengths.
+	// The estimate is off by few anchors at most, as the fields of a period differ little from their
+	// mean lengths.
 	steps := math.Abs(float64(ms)-float64(g.origin)) / length
 	j := int64(0)
 	if steps >= nearSteps {
@@ -306,8 +313,8 @@ func (g Granularity) stepBack(at, anchor int64) int64 {
 	return max(g.period.Add(at, g.zone, -1), anchor)
 }
 
-// step is locateStep for a cursor, which keeps the boundaries between the origin and the first anchors that it has walked over: instants
-// in any order then cost a search, and not a walk each.
+// step is locateStep for a cursor, which keeps the boundaries between the origin and the first
+// anchors that it has walked over: instants in any order then cost a search, and not a walk each.
 func (f *Floorer) step(ms int64) bucket {
 	g := f.g
 	if ms >= g.origin {

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// At the ends of time floors are found, whatever the period, the zone and the origin, and don't lie after their instants. Sums with an origin that came
-// back from the end made it search for ever.
+// At the ends of time floors are found, whatever the period, the zone and the origin, and don't lie
+// after their instants. Sums with an origin that came back from the end made it search for ever.
 func TestFloorsEndAtTheEndsOfTime(t *testing.T) {
 	ends := []int64{math.MinInt64, math.MaxInt64, 1 << 53, -(1 << 53), 1 << 62, -(1 << 62)}
 	var instants []int64

@@ -8,11 +8,13 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// Granularity divides time into buckets: one for all of time, one per millisecond, periods of a calendar, or equal durations.
+// Granularity divides time into buckets: one for all of time, one per millisecond, periods of a
+// calendar, or equal durations.
 //
-// It is an immutable value; compare with Equal. The zero value is NONE. Floor and its kin never fail: buckets at the ends of an int64 are
-// cut off there. Buckets are contiguous and do not overlap, so a day starts at the first instant of its date, also where clocks are set
-// back over midnight.
+// It is an immutable value; compare with Equal. The zero value is NONE. Floor and its kin never
+// fail: buckets at the ends of an int64 are cut off there. Buckets are contiguous and do not
+// overlap, so a day starts at the first instant of its date, also where clocks are set back over
+// midnight.
 type Granularity struct {
 	kind      granularityKind
 	period    Period
@@ -52,8 +54,9 @@ var None = Granularity{kind: kindNone}
 // All has one bucket, Eternity.
 var All = Granularity{kind: kindAll}
 
-// PeriodGranularity returns the buckets of a period in a zone (nil is UTC). Without an origin, one unit of the calendar starts where the
-// calendar says, weeks on Monday, and several units count from 1970-01-01T00:00 local. The error is an InvalidInput fault.
+// PeriodGranularity returns the buckets of a period in a zone (nil is UTC). Without an origin, one
+// unit of the calendar starts where the calendar says, weeks on Monday, and several units count
+// from 1970-01-01T00:00 local. The error is an InvalidInput fault.
 func PeriodGranularity(p Period, zone *Zone, origin *int64) (Granularity, error) {
 	if zone == nil {
 		zone = UTC
@@ -111,7 +114,8 @@ func DurationGranularity(millis, origin int64) (Granularity, error) {
 	return Granularity{kind: kindMillis, zone: UTC, hasOrigin: true, origin: origin, millis: millis, durations: true}, nil
 }
 
-// ChunkGranularity returns buckets that are listed. Instants between them are in a bucket that fills the gap.
+// ChunkGranularity returns buckets that are listed. Instants between them are in a bucket that
+// fills the gap.
 func ChunkGranularity(chunks []Interval) (Granularity, error) {
 	sorted := slices.SortedFunc(slices.Values(chunks), Interval.Compare)
 	for i, iv := range sorted {
@@ -128,7 +132,8 @@ func ChunkGranularity(chunks []Interval) (Granularity, error) {
 	return Granularity{kind: kindChunks, zone: UTC, chunks: sorted}, nil
 }
 
-// standardGranularity is a granularity that has a name, in upper case as segments and specs have it.
+// standardGranularity is a granularity that has a name, in upper case as segments and specs have
+// it.
 type standardGranularity struct {
 	name   string
 	period Period
@@ -152,7 +157,8 @@ var standardGranularities = []standardGranularity{
 	{"YEAR", Period{Years: 1}},
 }
 
-// SegmentGranularities returns those that segments may have beside ALL, in UTC, from fine to coarse.
+// SegmentGranularities returns those that segments may have beside ALL, in UTC, from fine to
+// coarse.
 func SegmentGranularities() []Granularity {
 	out := make([]Granularity, len(standardGranularities))
 	for i, s := range standardGranularities {
@@ -182,8 +188,9 @@ var (
 	ByYear    = standard(Period{Years: 1})
 )
 
-// ParseGranularity reads the name of a granularity in any case: second, minute, five_minute, ten_minute, fifteen_minute, thirty_minute,
-// hour, six_hour, eight_hour, day, week, month, quarter, year, all, none. The error is an InvalidInput fault that lists them.
+// ParseGranularity reads the name of a granularity in any case: second, minute, five_minute,
+// ten_minute, fifteen_minute, thirty_minute, hour, six_hour, eight_hour, day, week, month, quarter,
+// year, all, none. The error is an InvalidInput fault that lists them.
 func ParseGranularity(name string) (Granularity, error) {
 	switch {
 	case strings.EqualFold(name, "all"):
@@ -208,7 +215,8 @@ func granularityNames() string {
 	return strings.Join(append(names, "ALL", "NONE"), ", ")
 }
 
-// Name returns the upper-case name of ALL, NONE, and the standard periods in UTC without origin; false for the others.
+// Name returns the upper-case name of ALL, NONE, and the standard periods in UTC without origin;
+// false for the others.
 func (g Granularity) Name() (string, bool) {
 	switch {
 	case g.kind == kindAll:
@@ -267,9 +275,10 @@ func (g Granularity) Zone() *Zone {
 // Origin returns the origin if one was given.
 func (g Granularity) Origin() (int64, bool) { return g.origin, g.hasOrigin }
 
-// Finer returns the standard granularities whose buckets are no longer than those of g, the coarsest first, with the zone and origin of
-// g: what an append may fall back to where its own granularity is taken. Weeks are among them only if g is weeks, for they fit into
-// neither months nor years. Of buckets that are listed there is none.
+// Finer returns the standard granularities whose buckets are no longer than those of g, the
+// coarsest first, with the zone and origin of g: what an append may fall back to where its own
+// granularity is taken. Weeks are among them only if g is weeks, for they fit into neither months
+// nor years. Of buckets that are listed there is none.
 func (g Granularity) Finer() []Granularity {
 	if g.kind == kindChunks {
 		return nil

@@ -20,9 +20,10 @@ type granularityJSON struct {
 	Intervals []Interval `json:"intervals"`
 }
 
-// MarshalJSON writes a name for standard periods in UTC ("DAY"), else an object: {"type":"all"}, {"type":"none"},
-// {"type":"period","period":"P1D","timeZone":"Europe/Berlin","origin":null}, {"type":"duration","duration":3600000,"origin":"..."},
-// {"type":"intervals","intervals":["..."]} for listed buckets.
+// MarshalJSON writes a name for standard periods in UTC ("DAY"), else an object: {"type":"all"},
+// {"type":"none"}, {"type":"period","period":"P1D","timeZone":"Europe/Berlin","origin":null},
+// {"type":"duration","duration":3600000,"origin":"..."}, {"type":"intervals","intervals":["..."]}
+// for listed buckets.
 func (g Granularity) MarshalJSON() ([]byte, error) {
 	switch g.kind {
 	case kindAll:
@@ -57,8 +58,8 @@ func (g Granularity) MarshalJSON() ([]byte, error) {
 	return append(dst, `"}`...), nil
 }
 
-// UnmarshalJSON reads a name in any case, or one of the objects that MarshalJSON writes; a duration may be text, an origin may be
-// text or milliseconds. The error is an InvalidInput fault.
+// UnmarshalJSON reads a name in any case, or one of the objects that MarshalJSON writes; a duration
+// may be text, an origin may be text or milliseconds. The error is an InvalidInput fault.
 func (g *Granularity) UnmarshalJSON(text []byte) error {
 	text = bytes.TrimSpace(text)
 	var err error

@@ -78,8 +78,8 @@ func TestFloor(t *testing.T) {
 	}
 }
 
-// TestFloorProperties: buckets contain what they are asked for, start at their own floor, follow each other without a gap, and all ways to
-// find them agree.
+// TestFloorProperties: buckets contain what they are asked for, start at their own floor, follow
+// each other without a gap, and all ways to find them agree.
 func TestFloorProperties(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 12))
 	periods := []string{"PT0.001S", "PT1S", "PT7M", "PT1H", "PT6H", "PT1H30M", "P1D", "P2D", "P1W", "P3W", "P1M", "P3M",

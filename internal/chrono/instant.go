@@ -7,8 +7,9 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// FormatMillis returns the ISO 8601 text of an instant in a zone, as results show it: "2015-09-12T00:46:58.771Z", with "+05:30" in place
-// of "Z" where the offset is not zero. Years beyond 0..9999 have as many digits as they need, and a sign if negative.
+// FormatMillis returns the ISO 8601 text of an instant in a zone, as results show it:
+// "2015-09-12T00:46:58.771Z", with "+05:30" in place of "Z" where the offset is not zero. Years
+// beyond 0..9999 have as many digits as they need, and a sign if negative.
 func FormatMillis(ms int64, zone *Zone) string {
 	var buf [40]byte
 	return string(AppendMillis(buf[:0], ms, zone))
@@ -20,7 +21,8 @@ func AppendMillis(dst []byte, ms int64, zone *Zone) []byte {
 	return AppendMillisOffset(dst, ms, offset, zone.IsUTC())
 }
 
-// AppendMillisOffset is AppendMillis for callers that know the offset already, from an OffsetCursor.
+// AppendMillisOffset is AppendMillis for callers that know the offset already, from an
+// OffsetCursor.
 func AppendMillisOffset(dst []byte, ms, offset int64, utc bool) []byte {
 	days, rest := split(satAdd(ms, offset))
 	dst = appendDate(dst, days)
@@ -34,7 +36,8 @@ func AppendMillisOffset(dst []byte, ms, offset int64, utc bool) []byte {
 	return appendOffset(dst, offset)
 }
 
-// AppendSQLTimestamp appends "2000-02-03 04:05:06", the text of a TIMESTAMP cast to VARCHAR: local time, without milliseconds.
+// AppendSQLTimestamp appends "2000-02-03 04:05:06", the text of a TIMESTAMP cast to VARCHAR: local
+// time, without milliseconds.
 func AppendSQLTimestamp(dst []byte, ms int64, zone *Zone) []byte {
 	days, rest := split(zone.ToLocal(ms))
 	dst = appendDate(dst, days)
@@ -85,8 +88,8 @@ func appendOffset(dst []byte, offset int64) []byte {
 	return appendOffsetFields(dst, offset, true, 2, 4)
 }
 
-// appendOffsetFields writes sign and hours, then minutes, seconds and milliseconds: minFields of the four, more up to maxFields while
-// there is something left to say.
+// appendOffsetFields writes sign and hours, then minutes, seconds and milliseconds: minFields of
+// the four, more up to maxFields while there is something left to say.
 func appendOffsetFields(dst []byte, offset int64, colons bool, minFields, maxFields int) []byte {
 	if offset < 0 {
 		dst = append(dst, '-')
@@ -112,10 +115,11 @@ func appendOffsetFields(dst []byte, offset int64, colons bool, minFields, maxFie
 	return dst
 }
 
-// ParseTimestamp reads a timestamp as SQL does without a pattern (CAST, TIME_PARSE): yyyy[-MM[-dd]], xxxx-'W'ww[-e] or yyyy-DDD, then
-// optionally "T" or a blank, optionally a time HH[:mm[:ss]] whose last part may have a fraction of up to nine digits, and optionally an
-// offset. Without an offset the text is local to zone. Numbers may have fewer digits than their letters. It returns false for any other
-// text, and for a local time that the zone skips.
+// ParseTimestamp reads a timestamp as SQL does without a pattern (CAST, TIME_PARSE):
+// yyyy[-MM[-dd]], xxxx-'W'ww[-e] or yyyy-DDD, then optionally "T" or a blank, optionally a time
+// HH[:mm[:ss]] whose last part may have a fraction of up to nine digits, and optionally an offset.
+// Without an offset the text is local to zone. Numbers may have fewer digits than their letters. It
+// returns false for any other text, and for a local time that the zone skips.
 func ParseTimestamp(s string, zone *Zone) (ms int64, ok bool) {
 	if ms, ok := parseCanonical(s); ok {
 		return ms, true
@@ -123,8 +127,8 @@ func ParseTimestamp(s string, zone *Zone) (ms int64, ok bool) {
 	return parseISO(s, zone, true)
 }
 
-// ParseISO reads an ISO 8601 instant as JSON members and URLs have it: as ParseTimestamp, but with "T" and not a blank before the time.
-// Without an offset it is UTC.
+// ParseISO reads an ISO 8601 instant as JSON members and URLs have it: as ParseTimestamp, but with
+// "T" and not a blank before the time. Without an offset it is UTC.
 func ParseISO(s string) (ms int64, ok bool) {
 	if ms, ok := parseCanonical(s); ok {
 		return ms, true
@@ -141,8 +145,9 @@ func ParseInstant(s string) (int64, error) {
 	return ms, nil
 }
 
-// ParseTimestampLiteral reads the text of TIMESTAMP '2000-01-01 00:00:00[.SSS]' in the zone: years 0 to 9999, fractions beyond milliseconds
-// cut off, leading zeros optional. The error is an InvalidInput fault; the caller adds the place.
+// ParseTimestampLiteral reads the text of TIMESTAMP '2000-01-01 00:00:00[.SSS]' in the zone: years
+// 0 to 9999, fractions beyond milliseconds cut off, leading zeros optional. The error is an
+// InvalidInput fault; the caller adds the place.
 func ParseTimestampLiteral(s string, zone *Zone) (int64, error) {
 	local, rest, ok := scanLiteralDate(s)
 	var clock [3]int64
@@ -163,7 +168,8 @@ func ParseTimestampLiteral(s string, zone *Zone) (int64, error) {
 	return ms, nil
 }
 
-// ParseDateLiteral reads the text of DATE '2000-01-01' as the first instant of that day in the zone. Leading zeros are optional.
+// ParseDateLiteral reads the text of DATE '2000-01-01' as the first instant of that day in the
+// zone. Leading zeros are optional.
 func ParseDateLiteral(s string, zone *Zone) (int64, error) {
 	local, rest, ok := scanLiteralDate(s)
 	if !ok || rest != "" {
@@ -172,7 +178,8 @@ func ParseDateLiteral(s string, zone *Zone) (int64, error) {
 	return zone.firstAt(local), nil
 }
 
-// scanLiteralDate reads year, month and day of a literal at the start of s and returns what follows.
+// scanLiteralDate reads year, month and day of a literal at the start of s and returns what
+// follows.
 func scanLiteralDate(s string) (local int64, rest string, ok bool) {
 	var date [3]int64
 	if rest, ok = scanNumbers(s, "-", 4, date[:]); !ok {
@@ -185,8 +192,8 @@ func scanLiteralDate(s string) (local int64, rest string, ok bool) {
 	return daysFromCivil(year, month, day) * Day, rest, true
 }
 
-// scanNumbers reads len(out) numbers with a separator between them at the start of s, the first of at most width digits, the others of at
-// most two, and returns what follows.
+// scanNumbers reads len(out) numbers with a separator between them at the start of s, the first of
+// at most width digits, the others of at most two, and returns what follows.
 func scanNumbers(s, separator string, width int, out []int64) (rest string, ok bool) {
 	for i := range out {
 		if i > 0 {
@@ -246,8 +253,8 @@ func digits(s string, i, n int) int {
 	return v
 }
 
-// parseCanonical reads the text that FormatMillis writes for UTC and years of four digits, with or without milliseconds. It is the bulk of
-// all input.
+// parseCanonical reads the text that FormatMillis writes for UTC and years of four digits, with or
+// without milliseconds. It is the bulk of all input.
 func parseCanonical(s string) (int64, bool) {
 	if len(s) != 24 && len(s) != 20 || s[len(s)-1] != 'Z' || s[10] != 'T' || s[13] != ':' || s[16] != ':' {
 		return 0, false

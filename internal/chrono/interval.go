@@ -15,8 +15,8 @@ type Interval struct {
 // Eternity contains every instant that data may have.
 var Eternity = Interval{Start: MinInstant, End: MaxInstant}
 
-// ParseInterval reads "start/end", "start/period" or "period/end". Instants without an offset are UTC and periods are added there. The
-// error is an InvalidInput fault that names the text.
+// ParseInterval reads "start/end", "start/period" or "period/end". Instants without an offset are
+// UTC and periods are added there. The error is an InvalidInput fault that names the text.
 func ParseInterval(s string) (Interval, error) {
 	first, second, found := strings.Cut(s, "/")
 	if !found {

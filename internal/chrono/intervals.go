@@ -2,8 +2,9 @@ package chrono
 
 import "slices"
 
-// A set of instants is a condensed list of intervals: ascending, none empty, none overlapping or touching another. The operations below
-// take any lists and return condensed ones; they never change their arguments.
+// A set of instants is a condensed list of intervals: ascending, none empty, none overlapping or
+// touching another. The operations below take any lists and return condensed ones; they never
+// change their arguments.
 
 // Condense sorts intervals and joins those that overlap or touch.
 func Condense(list []Interval) []Interval {
@@ -67,7 +68,8 @@ func IntersectAll(a, b []Interval) []Interval {
 // ContainsAll reports whether every instant of b is in a.
 func ContainsAll(a, b []Interval) bool { return len(Subtract(b, a)) == 0 }
 
-// SpanAll returns the smallest interval that contains all of the list, and false if the list has none.
+// SpanAll returns the smallest interval that contains all of the list, and false if the list has
+// none.
 func SpanAll(list []Interval) (Interval, bool) {
 	if len(list) == 0 {
 		return Interval{}, false

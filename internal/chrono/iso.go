@@ -44,7 +44,8 @@ func localInstant(local int64, zone *Zone) (int64, bool) {
 // maxParsedYear bounds the years of texts, so that sums with them stay far from overflow.
 const maxParsedYear = 292_000_000
 
-// scanNumber reads up to most digits at i and returns their value and end; end == i says there are none.
+// scanNumber reads up to most digits at i and returns their value and end; end == i says there are
+// none.
 func scanNumber(s string, i, most int) (v int64, end int) {
 	for end = i; end < len(s) && end-i < most && isDigit(s[end]); end++ {
 		v = v*10 + int64(s[end]-'0')
@@ -68,7 +69,8 @@ func scanYear(s string, i int) (year int64, end int) {
 	return year, end
 }
 
-// scanDate reads a date in the form of which most of the text fits, and returns its day and where it ends.
+// scanDate reads a date in the form of which most of the text fits, and returns its day and where
+// it ends.
 func scanDate(s string) (days int64, end int, ok bool) {
 	year, i := scanYear(s, 0)
 	if i == 0 || year > maxParsedYear || year < -maxParsedYear {
@@ -157,7 +159,8 @@ func scanFraction(s string, i int, unit int64) (millis int64, end int) {
 	return millis / 10, end
 }
 
-// scanOffset reads an offset at i. The returned end is i if there is none, and less than len(s) if it is malformed behind its start.
+// scanOffset reads an offset at i. The returned end is i if there is none, and less than len(s) if
+// it is malformed behind its start.
 func scanOffset(s string, i int) (offset int64, end int) {
 	if i >= len(s) {
 		return 0, i

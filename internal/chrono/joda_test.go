@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// TestJodaVectors compares with recorded answers of Joda-Time (testdata/JodaVectors.java writes them).
+// TestJodaVectors compares with recorded answers of Joda-Time (testdata/JodaVectors.java writes
+// them).
 func TestJodaVectors(t *testing.T) {
 	file, err := os.Open("testdata/joda.tsv")
 	if err != nil {
@@ -25,7 +26,8 @@ func TestJodaVectors(t *testing.T) {
 	}
 }
 
-// deliberate are the answers we do not share: periods without a field or a digit, and names in mixed case, which we read.
+// deliberate are the answers we do not share: periods without a field or a digit, and names in
+// mixed case, which we read.
 var deliberate = map[string]bool{
 	"period P PT0S":        true,
 	"period PT.0001S PT0S": true,

@@ -26,7 +26,8 @@ var english = func() *names {
 	return n
 }()
 
-// In returns p with the names of a language, by its tag, such as fr or pt-PT; with neutral ones if nobody knows it. Names of zones stay English.
+// In returns p with the names of a language, by its tag, such as fr or pt-PT; with neutral ones if
+// nobody knows it. Names of zones stay English.
 func (p *Pattern) In(locale string) *Pattern {
 	out := *p
 	out.names = namesIn(locale)

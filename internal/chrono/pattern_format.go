@@ -130,7 +130,8 @@ func abs(v int64) int64 {
 	return v
 }
 
-// longZoneNames are the English names behind abbreviations. An abbreviation that means something else elsewhere has its offset behind it.
+// longZoneNames are the English names behind abbreviations. An abbreviation that means something
+// else elsewhere has its offset behind it.
 var longZoneNames = map[string]string{
 	"UTC": "Coordinated Universal Time", "GMT": "Greenwich Mean Time", "WET": "Western European Standard Time",
 	"WEST": "Western European Summer Time", "CET": "Central European Standard Time", "CEST": "Central European Summer Time",
@@ -150,7 +151,8 @@ var longZoneNames = map[string]string{
 	"SAST": "South Africa Standard Time",
 }
 
-// appendZoneName prints the abbreviation or the long name of the zone, or its offset where there is no such name.
+// appendZoneName prints the abbreviation or the long name of the zone, or its offset where there is
+// no such name.
 func appendZoneName(dst []byte, ms, offset int64, zone *Zone, long bool) []byte {
 	if name := zone.ownName(ms, long); name != "" {
 		return append(dst, name...)

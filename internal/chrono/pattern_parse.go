@@ -5,11 +5,12 @@ import (
 	"strings"
 )
 
-// Parse reads the text of an instant, in the zone unless the text has a zone or offset of its own. It returns false if the whole text does
-// not fit the pattern, a field is out of range, or the zone skips the local time.
+// Parse reads the text of an instant, in the zone unless the text has a zone or offset of its own.
+// It returns false if the whole text does not fit the pattern, a field is out of range, or the zone
+// skips the local time.
 //
-// As in Joda-Time the fields are set one after the other, the largest first, on 1970-01-01T00:00 (year 2000 if the largest is a month or
-// a day), so a text may repeat itself or leave things out.
+// As in Joda-Time the fields are set one after the other, the largest first, on 1970-01-01T00:00
+// (year 2000 if the largest is a month or a day), so a text may repeat itself or leave things out.
 func (p *Pattern) Parse(s string, zone *Zone) (ms int64, ok bool) {
 	b := parsedFields{zone: zone}
 	i := 0
@@ -52,7 +53,8 @@ var letterFields = map[byte]fieldKind{'C': fieldCentury, 'y': fieldYear, 'Y': fi
 	'e': fieldDayOfWeek, 'D': fieldDayOfYear, 'M': fieldMonth, 'd': fieldDayOfMonth, 'h': fieldClockHalfHour, 'K': fieldHalfHour,
 	'H': fieldHour, 'k': fieldClockHour, 'm': fieldMinute, 's': fieldSecond}
 
-// rank orders kinds as Joda-Time does: by the range of the field, then by its length; fields of one rank keep the order of the text.
+// rank orders kinds as Joda-Time does: by the range of the field, then by its length; fields of one
+// rank keep the order of the text.
 func (k fieldKind) rank() int {
 	switch k {
 	case fieldYearOfEra, fieldWeekYear:
@@ -82,7 +84,8 @@ type parsedFields struct {
 
 func (b *parsedFields) save(kind fieldKind, value int64) {
 	if b.n == len(b.fields) {
-		// More fields than kinds: the text repeats itself. Let the last one win, as it would anyway for all but the strangest patterns.
+		// More fields than kinds: the text repeats itself. Let the last one win, as it would anyway for
+		// all but the strangest patterns.
 		b.n--
 	}
 	// Keep them sorted; equal ranks in the order they came.
@@ -101,7 +104,8 @@ func (b *parsedFields) instant() (int64, bool) {
 		b.save(fieldYear, 2000)
 	}
 	var local int64
-	// The first pass starts every field from the beginning of the one before. The second finds out what contradicts a later field.
+	// The first pass starts every field from the beginning of the one before. The second finds out
+	// what contradicts a later field.
 	for pass := range 2 {
 		for i, f := range b.fields[:b.n] {
 			var ok bool
@@ -271,7 +275,8 @@ func parseZoneName(s string, i int, b *parsedFields) int {
 	return -1
 }
 
-// parseZoneID reads the longest id of a zone: all that can be in one, and if there is none of that name, less.
+// parseZoneID reads the longest id of a zone: all that can be in one, and if there is none of that
+// name, less.
 func parseZoneID(s string, i int, b *parsedFields) int {
 	end := i
 	for end < len(s) && end-i < 40 && (isLetter(s[end]) || isDigit(s[end]) || strings.IndexByte("/_+-", s[end]) >= 0) {
@@ -290,7 +295,8 @@ func parseZoneID(s string, i int, b *parsedFields) int {
 	return -1
 }
 
-// set changes one field of a local time and keeps the others, moving the day to the last of a shorter month.
+// set changes one field of a local time and keeps the others, moving the day to the last of a
+// shorter month.
 func (k fieldKind) set(local, v int64) (int64, bool) {
 	days, rest := split(local)
 	switch k {

@@ -7,14 +7,16 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// Period is a calendar amount of time: how long it is depends on where it is added. Fields may be negative. Two periods with different
-// fields are different, even where they are always equally long (PT60M and PT1H). The zero value is PT0S.
+// Period is a calendar amount of time: how long it is depends on where it is added. Fields may be
+// negative. Two periods with different fields are different, even where they are always equally
+// long (PT60M and PT1H). The zero value is PT0S.
 type Period struct {
 	Years, Months, Weeks, Days, Hours, Minutes, Seconds, Millis int32
 }
 
-// ParsePeriod reads an ISO 8601 period, such as P1Y2M3W4DT5H6M7.089S: letters in this order and in either case, each number with an
-// optional sign, a fraction of seconds after "." or ",", cut off to milliseconds. The error is an InvalidInput fault that names the text.
+// ParsePeriod reads an ISO 8601 period, such as P1Y2M3W4DT5H6M7.089S: letters in this order and in
+// either case, each number with an optional sign, a fraction of seconds after "." or ",", cut off
+// to milliseconds. The error is an InvalidInput fault that names the text.
 func ParsePeriod(s string) (Period, error) {
 	p, ok := parsePeriod(s)
 	if !ok {
@@ -148,7 +150,8 @@ func (p Period) timeMillis() int64 {
 // hasDate reports whether fields from days up are in use.
 func (p Period) hasDate() bool { return p.Years != 0 || p.Months != 0 || p.Weeks != 0 || p.Days != 0 }
 
-// StandardMillis returns the length with days of 24 hours, and false if there are months or years, which have no length of their own.
+// StandardMillis returns the length with days of 24 hours, and false if there are months or years,
+// which have no length of their own.
 func (p Period) StandardMillis() (int64, bool) {
 	if p.Years != 0 || p.Months != 0 {
 		return 0, false
@@ -156,9 +159,10 @@ func (p Period) StandardMillis() (int64, bool) {
 	return int64(p.Weeks)*Week + int64(p.Days)*Day + p.timeMillis(), true
 }
 
-// Add returns ms plus n times the period in a zone. The fields are added one after the other, the largest first: years, months, weeks
-// and days move the local time, the rest is exact. The result saturates, for good: what has come to the end of time stays there, whatever
-// fields follow, so that those who walk from boundary to boundary arrive.
+// Add returns ms plus n times the period in a zone. The fields are added one after the other, the
+// largest first: years, months, weeks and days move the local time, the rest is exact. The result
+// saturates, for good: what has come to the end of time stays there, whatever fields follow, so
+// that those who walk from boundary to boundary arrive.
 func (p Period) Add(ms int64, zone *Zone, n int64) int64 {
 	for _, months := range [...]int64{satMul(12, int64(p.Years)), int64(p.Months)} {
 		if months != 0 {

@@ -94,8 +94,8 @@ func (u Unit) months() int64 {
 	}
 }
 
-// Period returns the period of one unit, for FLOOR(t TO unit) and DATE_TRUNC; false for units without one. A microsecond is cut to a
-// millisecond, the finest that an instant has.
+// Period returns the period of one unit, for FLOOR(t TO unit) and DATE_TRUNC; false for units
+// without one. A microsecond is cut to a millisecond, the finest that an instant has.
 func (u Unit) Period() (Period, bool) {
 	switch u {
 	case UnitMicrosecond, UnitMillisecond:
@@ -127,9 +127,10 @@ func (u Unit) Period() (Period, bool) {
 	}
 }
 
-// TimestampAdd is TIMESTAMPADD(unit, n, ts): units up to weeks are exact milliseconds, a day 86,400,000 of them whatever the zone does;
-// months and longer move the local time and force the day to the last of a shorter month. The result saturates; the error is an
-// InvalidInput fault for units that can't be added.
+// TimestampAdd is TIMESTAMPADD(unit, n, ts): units up to weeks are exact milliseconds, a day
+// 86,400,000 of them whatever the zone does; months and longer move the local time and force the
+// day to the last of a shorter month. The result saturates; the error is an InvalidInput fault for
+// units that can't be added.
 func TimestampAdd(u Unit, n, ms int64, zone *Zone) (int64, error) {
 	if length := u.millis(); length > 0 {
 		return satAdd(ms, satMul(n, length)), nil
@@ -154,8 +155,9 @@ func TimestampDiff(u Unit, from, to int64, zone *Zone) (int64, error) {
 	return 0, fault.InvalidInput("Unit [%s] can't measure the difference of timestamps", u)
 }
 
-// MonthsBetween returns how many whole months lie between two instants by local time, toward zero: the largest n for which from plus n
-// months is not after to. The last day of a month completes it, so January 31 to February 28 is one month.
+// MonthsBetween returns how many whole months lie between two instants by local time, toward zero:
+// the largest n for which from plus n months is not after to. The last day of a month completes it,
+// so January 31 to February 28 is one month.
 func MonthsBetween(from, to int64, zone *Zone) int64 {
 	if to < from {
 		return -MonthsBetween(to, from, zone)

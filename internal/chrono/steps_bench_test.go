@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// BenchmarkFloorSteps floors instants in no order to a period of several fields: near the origin, before it, and far beyond all dates.
+// BenchmarkFloorSteps floors instants in no order to a period of several fields: near the origin,
+// before it, and far beyond all dates.
 func BenchmarkFloorSteps(b *testing.B) {
 	for _, span := range []struct {
 		name       string

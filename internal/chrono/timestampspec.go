@@ -8,8 +8,9 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// TimestampFormat reads the time column of ingested rows as the format of a timestampSpec says: iso, auto, millis, posix, micro, nano,
-// ruby (seconds with a fraction), or a Pattern. It is immutable.
+// TimestampFormat reads the time column of ingested rows as the format of a timestampSpec says:
+// iso, auto, millis, posix, micro, nano, ruby (seconds with a fraction), or a Pattern. It is
+// immutable.
 type TimestampFormat struct {
 	name    string
 	kind    timestampKind
@@ -29,8 +30,8 @@ const (
 	timestampPattern
 )
 
-// ParseTimestampFormat returns the format of a name, in any case; the empty name is auto. Whatever is no name must be a pattern: the error
-// is an InvalidInput fault.
+// ParseTimestampFormat returns the format of a name, in any case; the empty name is auto. Whatever
+// is no name must be a pattern: the error is an InvalidInput fault.
 func ParseTimestampFormat(name string) (*TimestampFormat, error) {
 	f := &TimestampFormat{name: name}
 	switch strings.ToLower(name) {
@@ -108,12 +109,14 @@ func (f *TimestampFormat) Integer(n int64) (ms int64, ok bool) {
 	}
 }
 
-// Float reads a timestamp that came as a number with a fraction, which all formats but ruby cut off.
+// Float reads a timestamp that came as a number with a fraction, which all formats but ruby cut
+// off.
 func (f *TimestampFormat) Float(v float64) (ms int64, ok bool) {
 	if f.kind == timestampRuby {
 		v *= float64(Second)
 	}
-	// The bounds are the powers of two outside which a conversion to int64 is undefined; NaN fails both comparisons.
+	// The bounds are the powers of two outside which a conversion to int64 is undefined; NaN fails
+	// both comparisons.
 	if !(v >= math.MinInt64 && v < -math.MinInt64) {
 		return 0, false
 	}
@@ -123,7 +126,8 @@ func (f *TimestampFormat) Float(v float64) (ms int64, ok bool) {
 	return f.Integer(int64(v))
 }
 
-// parseAuto reads milliseconds if all are digits, else an ISO 8601 timestamp with "T" or a blank, which a blank and a zone may follow.
+// parseAuto reads milliseconds if all are digits, else an ISO 8601 timestamp with "T" or a blank,
+// which a blank and a zone may follow.
 func parseAuto(s string) (int64, bool) {
 	if s == "" {
 		return 0, false

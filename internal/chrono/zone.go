@@ -10,7 +10,8 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// Zone is a time zone: a name and the offset from UTC at every instant. Zones are immutable and safe for use by many goroutines.
+// Zone is a time zone: a name and the offset from UTC at every instant. Zones are immutable and
+// safe for use by many goroutines.
 //
 // Offsets are in milliseconds, positive east of Greenwich. A nil *Zone is UTC.
 type Zone struct {
@@ -27,13 +28,15 @@ type offsetSpan struct {
 	start, offset int64
 }
 
-// tableEnd is where the precomputed spans of a zone end (2200-01-01). Later instants are looked up in the rules each time.
+// tableEnd is where the precomputed spans of a zone end (2200-01-01). Later instants are looked up
+// in the rules each time.
 const tableEnd int64 = 7_258_118_400_000
 
 // UTC is the zone without an offset.
 var UTC = &Zone{name: "UTC"}
 
-// legacyIDs are the three-letter ids of Java 1.1 as Joda-Time reads them: regions, not fixed offsets.
+// legacyIDs are the three-letter ids of Java 1.1 as Joda-Time reads them: regions, not fixed
+// offsets.
 var legacyIDs = map[string]string{
 	"ACT": "Australia/Darwin", "AET": "Australia/Sydney", "AGT": "America/Argentina/Buenos_Aires", "ART": "Africa/Cairo",
 	"AST": "America/Anchorage", "BET": "America/Sao_Paulo", "BST": "Asia/Dhaka", "CAT": "Africa/Harare", "CNT": "America/St_Johns",
@@ -43,11 +46,13 @@ var legacyIDs = map[string]string{
 	"SST": "Pacific/Guadalcanal", "VST": "Asia/Ho_Chi_Minh",
 }
 
-// loaded holds the named zones that were asked for. It is bounded by the number of names in the zone database.
+// loaded holds the named zones that were asked for. It is bounded by the number of names in the
+// zone database.
 var loaded sync.Map // string -> *Zone
 
-// LoadZone returns the zone of a name: an id of the IANA database ("Europe/Berlin"), "UTC", "GMT", "Z", a legacy short id ("PST"), or an
-// offset ("+05:30", "-0800", "+05", "GMT+2", "UTC-03:00"). The error is an InvalidInput fault that names the zone. Ids are case-sensitive.
+// LoadZone returns the zone of a name: an id of the IANA database ("Europe/Berlin"), "UTC", "GMT",
+// "Z", a legacy short id ("PST"), or an offset ("+05:30", "-0800", "+05", "GMT+2", "UTC-03:00").
+// The error is an InvalidInput fault that names the zone. Ids are case-sensitive.
 func LoadZone(name string) (*Zone, error) {
 	switch name {
 	case "UTC", "Z", "GMT", "UT", "Etc/UTC", "Zulu":
@@ -64,7 +69,8 @@ func LoadZone(name string) (*Zone, error) {
 	if to, ok := legacyIDs[name]; ok {
 		id = to
 	}
-	// An empty name and "Local" mean something to time.LoadLocation that they must not mean here, and dots and backslashes name files.
+	// An empty name and "Local" mean something to time.LoadLocation that they must not mean here, and
+	// dots and backslashes name files.
 	if id == "" || id == "Local" || strings.ContainsAny(id, ".\\") || strings.HasPrefix(id, "/") || len(id) > 64 {
 		return nil, unknownZone(name)
 	}
@@ -76,8 +82,8 @@ func LoadZone(name string) (*Zone, error) {
 	return z.(*Zone), nil
 }
 
-// InferZone returns the zone of a name that a query gives. A name that LoadZone does not know is read as UTC, as the reference reads it:
-// "+5", "europe/berlin", "".
+// InferZone returns the zone of a name that a query gives. A name that LoadZone does not know is
+// read as UTC, as the reference reads it: "+5", "europe/berlin", "".
 func InferZone(name string) *Zone {
 	if z, err := LoadZone(name); err == nil {
 		return z
@@ -152,8 +158,8 @@ func (z *Zone) OffsetAt(ms int64) int64 {
 	return offset
 }
 
-// SpanAt returns the offset in effect at an instant and the half-open range [start, end) of instants around it that have the same.
-// The ends of time are math.MinInt64 and math.MaxInt64.
+// SpanAt returns the offset in effect at an instant and the half-open range [start, end) of
+// instants around it that have the same. The ends of time are math.MinInt64 and math.MaxInt64.
 func (z *Zone) SpanAt(ms int64) (start, end, offset int64) {
 	if z == nil || z.loc == nil {
 		offset, _ = z.Fixed()
@@ -195,7 +201,8 @@ func (z *Zone) build() {
 	}
 }
 
-// lookup asks the rules of the zone. Neighbouring ranges may have the same offset under different names.
+// lookup asks the rules of the zone. Neighbouring ranges may have the same offset under different
+// names.
 func (z *Zone) lookup(ms int64) (start, end, offset int64) {
 	t := time.UnixMilli(ms).In(z.loc)
 	_, seconds := t.Zone()
@@ -208,7 +215,8 @@ func (z *Zone) lookup(ms int64) (start, end, offset int64) {
 		end = to.UnixMilli()
 	}
 	if end <= ms {
-		// Package time takes every year of a recurring rule for 365 days, so on December 31 of a leap year the range has ended already.
+		// Package time takes every year of a recurring rule for 365 days, so on December 31 of a leap
+		// year the range has ended already.
 		end = satAdd(ms, Hour)
 	}
 	return start, end, int64(seconds) * Second
@@ -217,8 +225,8 @@ func (z *Zone) lookup(ms int64) (start, end, offset int64) {
 // ToLocal returns the local time at an instant, as the milliseconds from 1970-01-01T00:00 local.
 func (z *Zone) ToLocal(ms int64) int64 { return satAdd(ms, z.OffsetAt(ms)) }
 
-// ToUTC returns the instant of a local time, and whether the zone has that local time at all. Of two instants it is the earlier; a local
-// time inside a gap moves forward by the length of the gap.
+// ToUTC returns the instant of a local time, and whether the zone has that local time at all. Of
+// two instants it is the earlier; a local time inside a gap moves forward by the length of the gap.
 func (z *Zone) ToUTC(local int64) (ms int64, exists bool) {
 	if offset, ok := z.Fixed(); ok {
 		return satSub(local, offset), true
@@ -227,7 +235,8 @@ func (z *Zone) ToUTC(local int64) (ms int64, exists bool) {
 	return ms, gap == noGap
 }
 
-// firstAt returns the first instant whose local time is local or later: for a local time inside a gap, the end of the gap.
+// firstAt returns the first instant whose local time is local or later: for a local time inside a
+// gap, the end of the gap.
 func (z *Zone) firstAt(local int64) int64 {
 	if offset, ok := z.Fixed(); ok {
 		return satSub(local, offset)
@@ -267,8 +276,8 @@ func (z *Zone) abbreviation(ms int64) string {
 	return name
 }
 
-// OffsetCursor finds offsets for instants that mostly come in order: a comparison each, and a search only where the offset changes.
-// The zero value is a cursor of UTC. It is for one goroutine.
+// OffsetCursor finds offsets for instants that mostly come in order: a comparison each, and a
+// search only where the offset changes. The zero value is a cursor of UTC. It is for one goroutine.
 type OffsetCursor struct {
 	zone               *Zone
 	start, end, offset int64

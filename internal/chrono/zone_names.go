@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// namedZones are the English names of zones of which the IANA database has numbers, or names that others share: those of its standard time, short
-// and long, those of its summer time, and the zones that have them.
+// namedZones are the English names of zones of which the IANA database has numbers, or names that
+// others share: those of its standard time, short and long, those of its summer time, and the zones
+// that have them.
 //
 //nolint:misspell // abbreviations of zones
 const namedZones = `

@@ -75,7 +75,8 @@ func TestOffsetsAgreeWithTime(t *testing.T) {
 	}
 }
 
-// TestLocalRoundTrip: every instant comes back from its local time, or an earlier one with the same local time does.
+// TestLocalRoundTrip: every instant comes back from its local time, or an earlier one with the same
+// local time does.
 func TestLocalRoundTrip(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	for _, name := range testZones {

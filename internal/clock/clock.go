@@ -1,8 +1,9 @@
 // Package clock is the only place that reads the time of the machine or waits for it.
 //
-// Whatever needs the present or a delay (duties, supervisors, leases, time-outs) takes a Clock; main hands it System, tests hand it a
-// Fake that moves only when told. Arithmetic on instants, zones and periods is elsewhere, in package chrono, which never asks what time
-// it is. Deadlines of requests are contexts, set at the edge.
+// Whatever needs the present or a delay (duties, supervisors, leases, time-outs) takes a Clock;
+// main hands it System, tests hand it a Fake that moves only when told. Arithmetic on instants,
+// zones and periods is elsewhere, in package chrono, which never asks what time it is. Deadlines of
+// requests are contexts, set at the edge.
 package clock
 
 import (
@@ -12,17 +13,21 @@ import (
 
 // Clock tells the time and waits for it. Implementations are safe for use by many goroutines.
 type Clock interface {
-	// Now returns the present. System's carries a monotonic reading, so differences of two are safe against a clock that is set.
+	// Now returns the present. System's carries a monotonic reading, so differences of two are safe
+	// against a clock that is set.
 	Now() time.Time
-	// Sleep returns nil after d, or ctx.Err() as soon as ctx is done. It returns at once for d <= 0, with ctx.Err() if ctx is done.
+	// Sleep returns nil after d, or ctx.Err() as soon as ctx is done. It returns at once for d <= 0,
+	// with ctx.Err() if ctx is done.
 	Sleep(ctx context.Context, d time.Duration) error
 	// NewTimer returns a timer that sends once, after d.
 	NewTimer(d time.Duration) Timer
-	// NewTicker returns a ticker that sends every d, which must be positive; ticks that nobody takes are dropped.
+	// NewTicker returns a ticker that sends every d, which must be positive; ticks that nobody takes
+	// are dropped.
 	NewTicker(d time.Duration) Ticker
 }
 
-// Timer sends the time once on its channel. As with time.Timer of Go 1.23 and later, no stale value is received after Stop or Reset.
+// Timer sends the time once on its channel. As with time.Timer of Go 1.23 and later, no stale value
+// is received after Stop or Reset.
 type Timer interface {
 	C() <-chan time.Time
 	// Stop reports whether it kept the timer from firing.
@@ -40,8 +45,8 @@ type Ticker interface {
 // Millis returns the present as milliseconds since the epoch, the unit of every instant in Henge.
 func Millis(c Clock) int64 { return c.Now().UnixMilli() }
 
-// Deadline returns the instant in d by the clock of the machine, whatever Clock is used: connections
-// compare their deadlines with that one.
+// Deadline returns the instant in d by the clock of the machine, whatever Clock is used:
+// connections compare their deadlines with that one.
 func Deadline(d time.Duration) time.Time { return time.Now().Add(d) }
 
 // System returns the clock of the machine.

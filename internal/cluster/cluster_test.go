@@ -20,7 +20,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// ttl is how long leases last here. They run on the database's clock, so tests wait for some of them.
+// ttl is how long leases last here. They run on the database's clock, so tests wait for some of
+// them.
 const ttl = 300 * time.Millisecond
 
 var quiet = slog.New(slog.DiscardHandler)
@@ -57,7 +58,8 @@ func (c *candidate) stop(t *testing.T) {
 	}
 }
 
-// stuck lets a leader believe that it renews its lease until it is told otherwise, as one whose process was stopped does.
+// stuck lets a leader believe that it renews its lease until it is told otherwise, as one whose
+// process was stopped does.
 type stuck struct {
 	Leases
 	free chan struct{}

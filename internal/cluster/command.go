@@ -16,11 +16,13 @@ const CommandPath = "/service-internal/v1/commands"
 
 // Command tells a Historical what to load and what to drop.
 type Command struct {
-	// Epoch is that of the Coordinator's leadership. A Historical that has obeyed a higher one refuses.
+	// Epoch is that of the Coordinator's leadership. A Historical that has obeyed a higher one
+	// refuses.
 	Epoch int64      `json:"epoch"`
 	Load  []LoadItem `json:"load,omitempty"`
 	Drop  []string   `json:"drop,omitempty"`
-	// Turbo says to load with as many threads as at a start, rather than with those that leave the rest to queries.
+	// Turbo says to load with as many threads as at a start, rather than with those that leave the
+	// rest to queries.
 	Turbo bool `json:"turbo,omitempty"`
 }
 
@@ -37,7 +39,8 @@ type QueueState struct {
 	Pending []string `json:"pending"`
 	// Loading are those of them that are being loaded.
 	Loading []string `json:"loading,omitempty"`
-	// LoadedBytes is what was loaded since the answer before, and LoadingMicros how long something was being loaded in that time.
+	// LoadedBytes is what was loaded since the answer before, and LoadingMicros how long something was
+	// being loaded in that time.
 	LoadedBytes   int64 `json:"loadedBytes,omitempty"`
 	LoadingMicros int64 `json:"loadingMicros,omitempty"`
 	// Failed are those that could not be, with the reason, since the answer before.
@@ -56,8 +59,8 @@ func (c *Commander) Send(ctx context.Context, to Member, command Command) (Queue
 // maxAnswer bounds what a process believes of another's answer.
 const maxAnswer = 256 << 20
 
-// Call sends a JSON body, if it is not nil, to another process and decodes its answer into out, if that is not nil. A status of failure is a fault
-// with what the other process says.
+// Call sends a JSON body, if it is not nil, to another process and decodes its answer into out, if
+// that is not nil. A status of failure is a fault with what the other process says.
 func Call(ctx context.Context, client *http.Client, method, url string, body, out any) error {
 	var in io.Reader
 	if body != nil {

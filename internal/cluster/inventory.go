@@ -21,7 +21,8 @@ import (
 )
 
 const (
-	// pollTimeout is how long a Historical waits for something to tell, pollGrace what the network may add.
+	// pollTimeout is how long a Historical waits for something to tell, pollGrace what the network may
+	// add.
 	pollTimeout = 20 * time.Second
 	pollGrace   = 10 * time.Second
 	// pollRetry is how long after a failure a Historical is asked again.
@@ -63,7 +64,8 @@ type Inventory struct {
 	}
 }
 
-// holding is a segment that Historicals hold. There are millions: what each server holds is found by looking at all.
+// holding is a segment that Historicals hold. There are millions: what each server holds is found
+// by looking at all.
 type holding struct {
 	id string
 	by []*dispatch.Server // replaced, never changed
@@ -290,7 +292,8 @@ func (i *Inventory) Live() []*dispatch.Server {
 	return i.mu.live
 }
 
-// Holders implements broker.Servers: those that hold a segment, also such as do not answer at the moment.
+// Holders implements broker.Servers: those that hold a segment, also such as do not answer at the
+// moment.
 func (i *Inventory) Holders(segment string) []*dispatch.Server {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -351,7 +354,8 @@ func (i *Inventory) Stocks(ids bool) []Stock {
 	return out
 }
 
-// Synced returns when every Historical was asked once, so that what is known is what there is, or ctx is done.
+// Synced returns when every Historical was asked once, so that what is known is what there is, or
+// ctx is done.
 func (i *Inventory) Synced(ctx context.Context) error {
 	for {
 		changed := i.Changed()

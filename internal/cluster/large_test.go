@@ -12,8 +12,8 @@ import (
 	"github.com/hengedb/henge/internal/timeline"
 )
 
-// TestASegmentTakesLittleMemory measures what a Broker keeps of each segment of a large cluster: its descriptor in the timeline, and which of 200
-// Historicals hold its two copies.
+// TestASegmentTakesLittleMemory measures what a Broker keeps of each segment of a large cluster:
+// its descriptor in the timeline, and which of 200 Historicals hold its two copies.
 func TestASegmentTakesLittleMemory(t *testing.T) {
 	const segments, servers, most = 200_000, 200, 500
 	heap := func() uint64 {

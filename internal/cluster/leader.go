@@ -19,14 +19,16 @@ type Leases interface {
 	Leader(ctx context.Context, name string) (metastore.Lease, error)
 }
 
-// looksPerLease is how often in the time of a lease those who don't hold it look whether somebody does.
+// looksPerLease is how often in the time of a lease those who don't hold it look whether somebody
+// does.
 const looksPerLease = 6
 
 // LeaderOptions say what is led and by whom.
 type LeaderOptions struct {
 	// Name is what is led: the role coordinator or overlord.
 	Name string
-	// Holder is this process, Address its URL in that role. Without an address the process only looks who leads.
+	// Holder is this process, Address its URL in that role. Without an address the process only looks
+	// who leads.
 	Holder, Address string
 	// TTL is how long a leader leads that does not renew its lease.
 	TTL   time.Duration
@@ -34,7 +36,8 @@ type LeaderOptions struct {
 	Log   *slog.Logger
 }
 
-// Leadership knows who leads a name, and makes this process the leader when nobody is. All methods are safe for use by many goroutines.
+// Leadership knows who leads a name, and makes this process the leader when nobody is. All methods
+// are safe for use by many goroutines.
 type Leadership struct {
 	o      LeaderOptions
 	leases Leases // nil: this process leads, and no other could
@@ -48,9 +51,9 @@ type Leadership struct {
 	}
 }
 
-// sighting is a leadership as it was seen last. The database's clock may go forward by any time, and
-// then every lease has run out for it: what was left of one when it was read lasts for as long by
-// this process's clock, unless its holder has given it up.
+// sighting is a leadership as it was seen last. The database's clock may go forward by any time,
+// and then every lease has run out for it: what was left of one when it was read lasts for as long
+// by this process's clock, unless its holder has given it up.
 type sighting struct {
 	holder string
 	epoch  int64
@@ -75,8 +78,9 @@ func NewLeadership(leases Leases, o LeaderOptions) *Leadership {
 	return &Leadership{o: o, leases: leases}
 }
 
-// Run leads whenever it can until ctx is done. lead is called with a context that ends with the leadership and fences what is written under
-// it; it returns soon after. The leadership is given up when all of that has ended.
+// Run leads whenever it can until ctx is done. lead is called with a context that ends with the
+// leadership and fences what is written under it; it returns soon after. The leadership is given up
+// when all of that has ended.
 func (l *Leadership) Run(ctx context.Context, lead func(ctx context.Context) error) error {
 	if l.leases == nil {
 		l.set(metastore.Lease{Name: l.o.Name, Holder: l.o.Holder, Address: l.o.Address, Held: true}, true)
@@ -217,8 +221,8 @@ func (l *Leadership) Epoch() int64 {
 	return l.mu.lease.Epoch
 }
 
-// Fence returns ctx for work that only the leader may do, so that nothing is written once another leads. It is ctx itself where this process
-// is alone.
+// Fence returns ctx for work that only the leader may do, so that nothing is written once another
+// leads. It is ctx itself where this process is alone.
 func (l *Leadership) Fence(ctx context.Context) context.Context {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -17,7 +17,8 @@ const maxLog = 20_000
 
 // Delta is what changed on a Historical since some moment (spec/cluster.md, section 3).
 type Delta struct {
-	// Reset says that the moment asked for is not known here: the asker starts again from the beginning.
+	// Reset says that the moment asked for is not known here: the asker starts again from the
+	// beginning.
 	Reset   bool     `json:"resetCounter"`
 	Cause   *string  `json:"resetCause"`
 	Counter Counter  `json:"counter"`
@@ -26,7 +27,8 @@ type Delta struct {
 	Used int64 `json:"usedSize"`
 }
 
-// Counter is a moment in the life of a Historical. The zero hash with the number -1 is before its beginning.
+// Counter is a moment in the life of a Historical. The zero hash with the number -1 is before its
+// beginning.
 type Counter struct {
 	Number int64 `json:"counter"`
 	// Hash is of the process's start: numbers of an earlier process mean nothing.
@@ -56,7 +58,8 @@ type Change struct {
 	Number int64 `json:"number,omitempty"`
 }
 
-// Log numbers what comes to a Historical and what goes. All methods are safe for use by many goroutines.
+// Log numbers what comes to a Historical and what goes. All methods are safe for use by many
+// goroutines.
 type Log struct {
 	hash int64
 	all  func() (held []Change, used int64)
@@ -69,7 +72,8 @@ type Log struct {
 	}
 }
 
-// NewLog returns the log of a process that started at an instant (milliseconds). all returns what is held at the time of the call.
+// NewLog returns the log of a process that started at an instant (milliseconds). all returns what
+// is held at the time of the call.
 func NewLog(started int64, all func() (ids []string, used int64)) *Log {
 	return newLog(started, func() ([]Change, int64) {
 		ids, used := all()
@@ -87,7 +91,8 @@ func newLog(started int64, all func() (held []Change, used int64)) *Log {
 	return l
 }
 
-// Loaded notes that a segment can be asked for, Dropped that it can't. Each is called after it has happened.
+// Loaded notes that a segment can be asked for, Dropped that it can't. Each is called after it has
+// happened.
 func (l *Log) Loaded(id string) { l.add(Change{Action: actionLoad, ID: id}) }
 
 // Dropped notes that a segment is gone.
@@ -105,7 +110,8 @@ func (l *Log) add(c Change) {
 	l.mu.changed = make(chan struct{})
 }
 
-// Since returns what came after a moment. It waits for something for as long as timeout; nil: nothing came.
+// Since returns what came after a moment. It waits for something for as long as timeout; nil:
+// nothing came.
 func (l *Log) Since(ctx context.Context, at Counter, timeout time.Duration, c clock.Clock) (*Delta, error) {
 	timer := c.NewTimer(timeout)
 	defer timer.Stop()

@@ -49,8 +49,9 @@ func ParseRoles(names []string) ([]string, error) {
 	return out, nil
 }
 
-// Protocol is the version of what processes say to each other. This release speaks with those of the same and of the one before; dispatch.Version is its
-// version of fragments. Bump both together when old and new would misunderstand each other, and keep what the one before understands.
+// Protocol is the version of what processes say to each other. This release speaks with those of
+// the same and of the one before; dispatch.Version is its version of fragments. Bump both together
+// when old and new would misunderstand each other, and keep what the one before understands.
 const Protocol = 3
 
 // Member is a process in one of its roles.
@@ -112,7 +113,8 @@ func NewView(members ...Member) *View {
 	return v
 }
 
-// Members returns those in a role, or with the role empty all, sorted by role and address. The slice is the caller's.
+// Members returns those in a role, or with the role empty all, sorted by role and address. The
+// slice is the caller's.
 func (v *View) Members(role string) []Member {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -174,7 +176,8 @@ type Membership struct {
 	until      map[announced]time.Time // how long each counts by what was left of it when it was read
 }
 
-// announced is an announcement, with all that changes when another process or another start makes it.
+// announced is an announcement, with all that changes when another process or another start makes
+// it.
 type announced struct {
 	role, address, holder string
 	epoch                 int64
@@ -191,7 +194,8 @@ func (m *Membership) believed(r *metastore.Member, at time.Time) (until time.Tim
 	return until, r.Held || at.Before(until)
 }
 
-// Join announces the process and looks who else is there. A process whose protocol is too far from that of one that runs is refused.
+// Join announces the process and looks who else is there. A process whose protocol is too far from
+// that of one that runs is refused.
 func (m *Membership) Join(ctx context.Context) error {
 	if err := m.look(ctx); err != nil {
 		return err
@@ -217,7 +221,8 @@ func (m *Membership) protocol() int {
 	return m.Own[0].Protocol
 }
 
-// speaks reports whether processes of two protocols understand each other: of the same release, or of one and the next.
+// speaks reports whether processes of two protocols understand each other: of the same release, or
+// of one and the next.
 func speaks(a, b int) bool { return a == 0 || b == 0 || max(a, b)-min(a, b) <= 1 }
 
 func (m *Membership) announce(ctx context.Context) error {
@@ -252,7 +257,8 @@ func (m *Membership) Run(ctx context.Context) error {
 	}
 }
 
-// renew renews the announcements, and makes those anew that have run out; not those of a process that has left, which others may ask for nothing any more.
+// renew renews the announcements, and makes those anew that have run out; not those of a process
+// that has left, which others may ask for nothing any more.
 func (m *Membership) renew(ctx context.Context) error {
 	m.leaving.Lock()
 	defer m.leaving.Unlock()
@@ -322,7 +328,8 @@ func (m *Membership) Discovered() bool {
 	return n >= len(m.Own)
 }
 
-// Leave withdraws the announcements for good: others ask this process for nothing new while it ends what is under way, however long that takes.
+// Leave withdraws the announcements for good: others ask this process for nothing new while it ends
+// what is under way, however long that takes.
 func (m *Membership) Leave(ctx context.Context) error {
 	m.leaving.Lock()
 	defer m.leaving.Unlock()

@@ -11,7 +11,8 @@ import (
 	"github.com/hengedb/henge/internal/testkit/fakeclock"
 )
 
-// lapsing is a lease that another process holds, by a database whose clock may be ahead of the one that the test moves.
+// lapsing is a lease that another process holds, by a database whose clock may be ahead of the one
+// that the test moves.
 type lapsing struct {
 	clock    clock.Clock
 	expires  time.Time // by the database's clock
@@ -60,9 +61,10 @@ func look(t *testing.T, l *Leadership) (leads bool, seen metastore.Lease) {
 	return leads, seen
 }
 
-// A leader that is gone without a word is followed when its lease has run out and the next look is due, a sixth of a lease later, whenever in between it renewed
-// it last, and whatever the database's clock does meanwhile: with the lease of service.leader.leaseDuration that is below five seconds (role,
-// TestALeaderIsFollowedInTime).
+// A leader that is gone without a word is followed when its lease has run out and the next look is
+// due, a sixth of a lease later, whenever in between it renewed it last, and whatever the
+// database's clock does meanwhile: with the lease of service.leader.leaseDuration that is below
+// five seconds (role, TestALeaderIsFollowedInTime).
 func TestALeaderIsFollowedWithinALeaseAndALook(t *testing.T) {
 	const step = lease / looksPerLease
 	for _, renewed := range []time.Duration{0, time.Millisecond, step / 2, step - 1} {
@@ -97,7 +99,8 @@ func TestALeaderIsFollowedWithinALeaseAndALook(t *testing.T) {
 	}
 }
 
-// The database's clock goes forward by some time, once or again and again: a leader that renews its lease is followed by nobody, and is known all the time.
+// The database's clock goes forward by some time, once or again and again: a leader that renews its
+// lease is followed by nobody, and is known all the time.
 func TestAClockThatGoesForwardCostsNoLeadership(t *testing.T) {
 	for _, jump := range []time.Duration{lease / 2, lease, 10 * time.Second, time.Hour, -time.Hour} {
 		for offset := range 2 {

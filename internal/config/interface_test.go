@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// ofTheInterface are the properties that the interface and the reference of clusters name, but for those of authentication and TLS.
+// ofTheInterface are the properties that the interface and the reference of clusters name, but for
+// those of authentication and TLS.
 const ofTheInterface = `
 	service.host
 	service.bindOnHost
@@ -165,7 +166,8 @@ const ofTheInterface = `
 	service.sql.planner.sqlTimeZone
 `
 
-// Every property of the interface is taken, and either does something or is documented as doing nothing.
+// Every property of the interface is taken, and either does something or is documented as doing
+// nothing.
 func TestPropertiesOfTheInterfaceAreTaken(t *testing.T) {
 	for key := range strings.FieldsSeq(ofTheInterface) {
 		p := find(key)

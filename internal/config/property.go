@@ -1,9 +1,10 @@
-// Package config gives the settings of a process: one list that names every property with its type, default, meaning and secrecy,
-// and the loading of values from files, the environment and flags.
+// Package config gives the settings of a process: one list that names every property with its type,
+// default, meaning and secrecy, and the loading of values from files, the environment and flags.
 //
-// The central types are Property (one entry of the list, properties.go; accepted.go has those that change nothing) and Settings (the values of one process). Nothing outside
-// this package knows a default. Property names begin with "service."; each alias of service.api.aliases ("druid.") is accepted
-// in its place. docs/configuration.md is generated from the list.
+// The central types are Property (one entry of the list, properties.go; accepted.go has those that
+// change nothing) and Settings (the values of one process). Nothing outside this package knows a
+// default. Property names begin with "service."; each alias of service.api.aliases ("druid.") is
+// accepted in its place. docs/configuration.md is generated from the list.
 package config
 
 import (

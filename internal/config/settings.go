@@ -30,13 +30,15 @@ type Settings struct {
 type Sources struct {
 	// Files are properties files in the reference's syntax.
 	Files []string
-	// Environ holds KEY=value pairs; a variable service_broker_plaintextPort sets service.broker.plaintextPort.
+	// Environ holds KEY=value pairs; a variable service_broker_plaintextPort sets
+	// service.broker.plaintextPort.
 	Environ []string
 	// Flags are key=value pairs of the command line.
 	Flags []string
 }
 
-// Load reads and checks all sources. Its error names every unknown key, with the nearest known one, and every value of a wrong type.
+// Load reads and checks all sources. Its error names every unknown key, with the nearest known one,
+// and every value of a wrong type.
 func Load(src Sources) (*Settings, error) {
 	s := &Settings{values: map[string]string{}, sources: map[string]string{}}
 	type entry struct{ key, value, from string }
@@ -120,10 +122,12 @@ type Location struct {
 	FreePercent float64
 }
 
-// Locations returns the directories of the segment cache where service.segmentCache.locations names them.
+// Locations returns the directories of the segment cache where service.segmentCache.locations names
+// them.
 func (s *Settings) Locations() []Location { return s.locations }
 
-// locate reads service.segmentCache.locations. Their sizes are service.server.maxSize, where that is not set by itself.
+// locate reads service.segmentCache.locations. Their sizes are service.server.maxSize, where that
+// is not set by itself.
 func (s *Settings) locate() error {
 	const key, directory, most = "service.segmentCache.locations", "service.segmentCache.directory", "service.server.maxSize"
 	var list []struct {
@@ -172,7 +176,8 @@ func (s *Settings) locate() error {
 	return nil
 }
 
-// canonical returns key with an alias at its start replaced by "service", and whether the key belongs to this product at all.
+// canonical returns key with an alias at its start replaced by "service", and whether the key
+// belongs to this product at all.
 func (s *Settings) canonical(key string) (string, bool) {
 	product, rest, ok := strings.Cut(key, ".")
 	if !ok {
@@ -202,7 +207,8 @@ func (s *Settings) Idle() []string {
 // Aliases returns the further product names.
 func (s *Settings) Aliases() []string { return s.aliases }
 
-// Text returns the value of key, or its default. A key that the list does not hold is a mistake of the calling code and panics.
+// Text returns the value of key, or its default. A key that the list does not hold is a mistake of
+// the calling code and panics.
 func (s *Settings) Text(key string) string {
 	p := find(key)
 	if p == nil {
@@ -268,7 +274,8 @@ next:
 	return out
 }
 
-// maskUserinfo hides credentials in a value that looks like an address: scheme://user:password@host.
+// maskUserinfo hides credentials in a value that looks like an address:
+// scheme://user:password@host.
 func maskUserinfo(v string) string {
 	scheme, rest, ok := strings.Cut(v, "://")
 	if !ok {
@@ -377,7 +384,8 @@ func parseBytes(v string, whole int64) (int64, error) {
 // otherRoles are what else the role that runs tasks is called.
 var otherRoles = []string{"service.worker.", "service.middleManager.", "service.peon."}
 
-// hint names the known key nearest to an unknown one: that of the same role under the name that it has here, or the one spelled most alike.
+// hint names the known key nearest to an unknown one: that of the same role under the name that it
+// has here, or the one spelled most alike.
 func hint(key string) string {
 	for _, name := range otherRoles {
 		if rest, of := strings.CutPrefix(key, name); of && find("service.indexer."+rest) != nil {

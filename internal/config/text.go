@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// Properties returns all set properties as the text of a properties file, sorted by key, which Load reads again. Without secrets, secret ones are
-// comments that name them, and addresses lack their user and password.
+// Properties returns all set properties as the text of a properties file, sorted by key, which Load
+// reads again. Without secrets, secret ones are comments that name them, and addresses lack their
+// user and password.
 func (s *Settings) Properties(secrets bool) string {
 	var out strings.Builder
 	for _, key := range slices.Sorted(maps.Keys(s.values)) {

@@ -19,17 +19,20 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// Local keeps objects as files below a directory, which several processes may share: a data directory, a network file system.
+// Local keeps objects as files below a directory, which several processes may share: a data
+// directory, a network file system.
 //
-// An object is written to a file of its own in uploads, synced, and then linked to its name, so that it is either absent or whole,
-// and the first of two Puts wins. Symbolic links that lead out of the directory are not followed.
+// An object is written to a file of its own in uploads, synced, and then linked to its name, so
+// that it is either absent or whole, and the first of two Puts wins. Symbolic links that lead out
+// of the directory are not followed.
 type Local struct {
 	dir   string // absolute
 	root  *os.Root
 	owner string // ends the names of uploads
 }
 
-// uploads is the directory of objects that are being put. What a crash leaves there is removed by Sweep.
+// uploads is the directory of objects that are being put. What a crash leaves there is removed by
+// Sweep.
 const uploads = reservedPrefix + "uploads"
 
 // putAttempts bounds how often Put makes a directory that a Delete removes at the same moment.
@@ -381,7 +384,8 @@ func (l *Local) Delete(ctx context.Context, keys ...string) error {
 			return diskFault(filepath.Join(l.dir, key), err)
 		}
 		for dir := parentOf(key); dir != "."; dir = parentOf(dir) {
-			// The root has no way to remove a directory and nothing but a directory; it only shows that dir is inside.
+			// The root has no way to remove a directory and nothing but a directory; it only shows that dir
+			// is inside.
 			if _, err := l.root.Lstat(dir); err != nil || syscall.Rmdir(filepath.Join(l.dir, dir)) != nil {
 				break // not empty, as a rule
 			}

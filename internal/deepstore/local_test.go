@@ -85,7 +85,8 @@ func TestAKeyIsPutOnce(t *testing.T) {
 	}
 }
 
-// A file that is adopted is the object; it keeps it when it loses its own name, and a key is still taken once.
+// A file that is adopted is the object; it keeps it when it loses its own name, and a key is still
+// taken once.
 func TestAFileIsAdopted(t *testing.T) {
 	ctx, l := context.Background(), open(t)
 	file, err := os.Create(filepath.Join(filepath.Dir(l.dir), "built"))

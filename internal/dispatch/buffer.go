@@ -10,7 +10,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// buffer holds the rows of a part until it is whole, in memory and, when the query has too little of it, in a file.
+// buffer holds the rows of a part until it is whole, in memory and, when the query has too little
+// of it, in a file.
 type buffer struct {
 	spill   *budget.SpillDir // nil: what does not fit is refused
 	memory  *budget.Budget

@@ -1,9 +1,10 @@
-// Package dispatch runs the fragments of queries on the servers that hold the segments, and gives their rows to the operators that merge
-// them.
+// Package dispatch runs the fragments of queries on the servers that hold the segments, and gives
+// their rows to the operators that merge them.
 //
-// The central type is Dispatcher, which a Broker owns. For each scan of a query it makes a Remote (exec.Remote): the segments that other
-// servers read, each placed on one of those that hold it. A part of a fragment is what one server does: it is asked over HTTP and answers
-// with a stream of frames.
+// The central type is Dispatcher, which a Broker owns. For each scan of a query it makes a Remote
+// (exec.Remote): the segments that other servers read, each placed on one of those that hold it. A
+// part of a fragment is what one server does: it is asked over HTTP and answers with a stream of
+// frames.
 //
 //	Broker                                             Historical
 //	Remote.Open ── request (plan, segments) ─────────► exec.BuildFragment
@@ -26,5 +27,6 @@
 //     remote.go, part.go, buffer.go      parts: retrying, holding back, spilling
 //     client.go                          one request
 //
-// The server's half, as an HTTP handler, is in package api/fragments; who holds what comes from package cluster.
+// The server's half, as an HTTP handler, is in package api/fragments; who holds what comes from
+// package cluster.
 package dispatch

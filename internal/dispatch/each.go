@@ -15,8 +15,9 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// Each divides segments among servers and calls ask for the share of each, all at a time; numbers are places in segments. When a server does not do its share for a
-// reason of its own (Call says so), others are asked with it, until none is left.
+// Each divides segments among servers and calls ask for the share of each, all at a time; numbers
+// are places in segments. When a server does not do its share for a reason of its own (Call says
+// so), others are asked with it, until none is left.
 func (d *Dispatcher) Each(ctx context.Context, q *Query, segments []Segment, ask func(ctx context.Context, server *Server, numbers []int) error) error {
 	type key struct { // a segment may be visible in several parts
 		id      string

@@ -39,7 +39,8 @@ func encodeFault(err error) ([]byte, error) {
 	})
 }
 
-// elsewhere reports whether a failure lies in the server, or its copy of a segment, and not in the query.
+// elsewhere reports whether a failure lies in the server, or its copy of a segment, and not in the
+// query.
 func elsewhere(err error, f *fault.Error) bool {
 	var b *broken
 	return errors.As(err, &b) || errors.Is(err, segment.ErrCorrupt) || errors.Is(err, fs.ErrNotExist) || f.Category == fault.CategoryServiceUnavailable ||

@@ -23,7 +23,8 @@ func answering(t *testing.T, name string, answer http.HandlerFunc) *Server {
 	return &Server{Name: name, URL: s.URL}
 }
 
-// starts returns a server that answers with the starts of the segments that it is asked for, up to one of which refuse, if not nil, returns a failure.
+// starts returns a server that answers with the starts of the segments that it is asked for, up to
+// one of which refuse, if not nil, returns a failure.
 func starts(t *testing.T, name string, refuse func(SentSegment) error) *Server {
 	return answering(t, name, func(w http.ResponseWriter, r *http.Request) {
 		req, err := ReadRequest(r.Body, 0)
@@ -49,8 +50,9 @@ func starts(t *testing.T, name string, refuse func(SentSegment) error) *Server {
 	})
 }
 
-// A server that is late with its part, when others have given theirs, does not hold the query up: one that holds the same segments is asked too, and the first
-// that answers counts. The late one is told that nobody waits any more.
+// A server that is late with its part, when others have given theirs, does not hold the query up:
+// one that holds the same segments is asked too, and the first that answers counts. The late one is
+// told that nobody waits any more.
 func TestALatePartIsAskedForASecondTime(t *testing.T) {
 	stuck, left := make(chan struct{}), make(chan struct{})
 	quick, second := starts(t, "quick", nil), starts(t, "second", nil)

@@ -8,8 +8,9 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// A Broker that keeps the groups of single segments asks servers for those it does not know, each by itself, and merges all of them with those it knows. What
-// came is kept when the part is whole and its rows are taken, so that it waits in the memory of the query.
+// A Broker that keeps the groups of single segments asks servers for those it does not know, each
+// by itself, and merges all of them with those it knows. What came is kept when the part is whole
+// and its rows are taken, so that it waits in the memory of the query.
 
 // takeKnown takes the segments off shares whose groups are kept, and returns these.
 func (r *remote) takeKnown(kept *exec.KeptFragment, shares []share) (known []exec.Operator, left []share) {
@@ -35,7 +36,8 @@ func keyOf(kept *exec.KeptFragment, s *Segment) exec.RowKey {
 	return kept.Key(s.ID, s.Of.ID.Interval, s.Visible)
 }
 
-// keep has the rows of a buffer be kept as they are taken from it, as far as its server said which segments they are of.
+// keep has the rows of a buffer be kept as they are taken from it, as far as its server said which
+// segments they are of.
 func (r *running) keep(b *buffer, segments []Segment, starts []segmentStart) {
 	for i, at := range starts {
 		end := b.count

@@ -32,7 +32,8 @@ func days(t *testing.T, r *rand.Rand, version int) *slt.Load {
 	return load
 }
 
-// statement makes a random aggregation: over all of time, over days, or over times that cut through days.
+// statement makes a random aggregation: over all of time, over days, or over times that cut through
+// days.
 func statement(r *rand.Rand) string {
 	calls := []string{
 		"COUNT(*) AS c", "SUM(n) AS s", "MIN(n) AS least", "MAX(l) AS most", "COUNT(DISTINCT k) AS d", "SUM(n) FILTER (WHERE l = 'l1') AS f",
@@ -55,8 +56,9 @@ func statement(r *rand.Rand) string {
 	return sql
 }
 
-// A Broker that keeps what servers made of single segments answers as one that keeps nothing does, whatever of the segments is replaced in between, however
-// little it may keep and whether or not servers break.
+// A Broker that keeps what servers made of single segments answers as one that keeps nothing does,
+// whatever of the segments is replaced in between, however little it may keep and whether or not
+// servers break.
 func TestKeptGroupsAreThoseOfTheSegmentsOfNow(t *testing.T) {
 	for seed := range uint64(6) {
 		r := rand.New(rand.NewPCG(seed, 77))
@@ -96,7 +98,8 @@ func TestKeptGroupsAreThoseOfTheSegmentsOfNow(t *testing.T) {
 	}
 }
 
-// What is known is asked of nobody; what a context does not want used or kept, what is not an aggregation, joins, and groupings by several dimensions are.
+// What is known is asked of nobody; what a context does not want used or kept, what is not an
+// aggregation, joins, and groupings by several dimensions are.
 func TestKnownSegmentsAreAskedOfNobody(t *testing.T) {
 	told := &asked{requests: map[string]*dispatch.Request{}}
 	served := engine.Serve(t, engine.Options{SegmentRows: 3, Servers: 4, Asked: told.add, Kept: true})

@@ -13,7 +13,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// read asks a server for its share and calls f with each batch until the end. It returns the stream, which then knows what the server's operators did.
+// read asks a server for its share and calls f with each batch until the end. It returns the
+// stream, which then knows what the server's operators did.
 func (r *running) read(ctx context.Context, s share, skip int64, f func(*vector.Batch) error) (*StreamReader, error) {
 	defer r.d.busy(s)()
 	began, first := r.d.o.Clock.Now(), time.Time{}
@@ -47,12 +48,14 @@ func retries(ctx context.Context, err error, attempt int) bool {
 	return errors.As(err, &b) && ctx.Err() == nil && attempt < partAttempts
 }
 
-// takeOver places the segments of a server that broke on others. Groups may come from any number of them. Rows have an order in the part
-// as a whole, and those that were given are the first in it: one server goes on, the one that holds most of the segments. Where it can it merges what the
+// takeOver places the segments of a server that broke on others. Groups may come from any number of
+// them. Rows have an order in the part as a whole, and those that were given are the first in it:
+// one server goes on, the one that holds most of the segments. Where it can it merges what the
 // others give, and reads the rest itself where it can't.
 //
-// All are told where the files are. Copies that are dropped on several servers at a time, as when a rule wants fewer, may each be missed where they are
-// looked for, and a server that lacks one segment is not asked for the others again.
+// All are told where the files are. Copies that are dropped on several servers at a time, as when a
+// rule wants fewer, may each be missed where they are looked for, and a server that lacks one
+// segment is not asked for the others again.
 func (r *running) takeOver(segments []Segment, never map[string]bool) ([]share, error) {
 	segments = r.again(segments)
 	shares, err := r.d.place(r.q, segments, never)
@@ -181,7 +184,8 @@ func (r *running) whole(ctx context.Context, s share, never map[string]bool, att
 // hedgeLook is how often a part is looked at that may be late.
 const hedgeLook = 100 * time.Millisecond
 
-// hedged gets a share from its server. When that is late compared with others, a second server is asked too, and the first answer counts.
+// hedged gets a share from its server. When that is late compared with others, a second server is
+// asked too, and the first answer counts.
 func (r *running) hedged(ctx context.Context, s share) (*buffer, error) {
 	type answer struct {
 		from *Server
@@ -316,8 +320,8 @@ func (r *running) attentive(ctx context.Context, s share, ask func(ctx context.C
 	return err
 }
 
-// other returns a server that holds all segments of a share beside the one that has it, or nil. What a server merges is asked for a second time by that one
-// itself.
+// other returns a server that holds all segments of a share beside the one that has it, or nil.
+// What a server merges is asked for a second time by that one itself.
 func (r *running) other(s share) *Server {
 	if len(s.segments) == 0 || len(s.others) > 0 {
 		return nil
@@ -353,7 +357,8 @@ func startStreamed(ctx context.Context, r *running, s share) *streamedPart {
 	return p
 }
 
-// run gets the rows from the share's server, and what it did not give from others, one after the other.
+// run gets the rows from the share's server, and what it did not give from others, one after the
+// other.
 func (p *streamedPart) run(ctx context.Context, r *running, s share) error {
 	never := map[string]bool{}
 	rows := int64(0)

@@ -65,7 +65,8 @@ const (
 type placement struct {
 	// live are all servers there are.
 	live []*Server
-	// load is the work that a server has, in rows; the placement adds to it. open is how many parts of queries it is asked for.
+	// load is the work that a server has, in rows; the placement adds to it. open is how many parts of
+	// queries it is asked for.
 	load, open map[string]int64
 	// balance is how one is chosen of several that could read a segment alike.
 	balance Balance
@@ -79,12 +80,14 @@ type share struct {
 	segments []Segment
 	// others are what the server has other servers read and merges with its own (tree.go).
 	others []share
-	// located says to tell the server where the files of all segments are, those included that it is known to hold.
+	// located says to tell the server where the files of all segments are, those included that it is
+	// known to hold.
 	located bool
 }
 
-// place returns each server's share; segments keep their order. Of the servers that hold a segment it takes the one of the highest rank
-// that has the least to do, or as balance says. A segment that none holds goes where its name points to, so that the next query finds it there.
+// place returns each server's share; segments keep their order. Of the servers that hold a segment
+// it takes the one of the highest rank that has the least to do, or as balance says. A segment that
+// none holds goes where its name points to, so that the next query finds it there.
 func (p *placement) place(segments []Segment) ([]share, error) {
 	var out []share
 	at := map[string]int{}
@@ -161,7 +164,8 @@ func (p *placement) best(servers []*Server, usable func(*Server) bool) []*Server
 	return out
 }
 
-// score is the rank of a server for a segment that none holds (rendezvous hashing, Thaler and Ravishankar 1998).
+// score is the rank of a server for a segment that none holds (rendezvous hashing, Thaler and
+// Ravishankar 1998).
 func score(segment, server string) uint64 {
 	h := fnv.New64a()
 	_, _ = io.WriteString(h, segment) // a hash does not fail

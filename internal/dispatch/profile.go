@@ -8,7 +8,8 @@ import (
 	"github.com/hengedb/henge/internal/exec"
 )
 
-// counters are what an operator did, as a profile block of a stream tells it. Members that are not known are passed over.
+// counters are what an operator did, as a profile block of a stream tells it. Members that are not
+// known are passed over.
 type counters struct {
 	Rows    int64         `json:"rows"`
 	Batches int64         `json:"batches"`
@@ -28,7 +29,8 @@ type scanCounters struct {
 	Rows     int64 `json:"rows"`
 }
 
-// told is what a server says of its operators and of those of the servers whose shares it has merged, from version 3 on.
+// told is what a server says of its operators and of those of the servers whose shares it has
+// merged, from version 3 on.
 type told struct {
 	Server    string      `json:"server,omitempty"` // who asked the sender knows its name
 	Operators []*counters `json:"operators"`
@@ -36,8 +38,8 @@ type told struct {
 	Others    []told      `json:"others,omitempty"`
 }
 
-// encodeProfile returns what the operators did as JSON: before version 3 a list with the counters of each, null for nodes without one; from then on an object
-// with that list and those of others.
+// encodeProfile returns what the operators did as JSON: before version 3 a list with the counters
+// of each, null for nodes without one; from then on an object with that list and those of others.
 func encodeProfile(part *exec.PartProfile, version byte) ([]byte, error) {
 	var out any = countersOf(part.Did)
 	if version >= versionTold {
@@ -123,7 +125,8 @@ func (t *told) part(depth int) (out exec.PartProfile, ok bool) {
 	return out, true
 }
 
-// part returns what the stream of a share's server has told. Of those that it merges it is silent where it speaks a version that does not tell.
+// part returns what the stream of a share's server has told. Of those that it merges it is silent
+// where it speaks a version that does not tell.
 func (s *StreamReader) part(of *share) exec.PartProfile {
 	if s.did == nil {
 		return exec.PartProfile{Server: of.server.Name}

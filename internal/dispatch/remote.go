@@ -29,7 +29,8 @@ type Options struct {
 	Meter *obs.Meter
 	// Protocol is the newest version of requests that this process knows; 0: Version.
 	Protocol int
-	// FanIn is how many parts of a query are merged in one place at most, if they can be merged elsewhere too; 0: DefaultFanIn, below 0: any number.
+	// FanIn is how many parts of a query are merged in one place at most, if they can be merged
+	// elsewhere too; 0: DefaultFanIn, below 0: any number.
 	FanIn int
 	// Balance is how one is chosen of several servers that hold a segment; empty: LeastRows.
 	Balance Balance
@@ -82,7 +83,8 @@ type Query struct {
 	Holders func(id string) []*Server
 }
 
-// Split places the segments of a scan. Those that this process is to read come back; Remote is nil when these are all.
+// Split places the segments of a scan. Those that this process is to read come back; Remote is nil
+// when these are all.
 func (d *Dispatcher) Split(q *Query, segments []Segment) (here []Segment, there exec.Remote, err error) {
 	shares, err := d.place(q, segments, nil)
 	if err != nil {
@@ -149,7 +151,8 @@ func (d *Dispatcher) busy(s share) (done func()) {
 	return func() { add(-1) }
 }
 
-// measure tells how long a server took for its part, until its first byte and in all, and how many bytes it sent.
+// measure tells how long a server took for its part, until its first byte and in all, and how many
+// bytes it sent.
 func (d *Dispatcher) measure(q *Query, server *Server, began, first time.Time, bytes int64) {
 	about := func(metric string) obs.Occurrence {
 		return obs.Occurrence{Service: "broker", Metric: metric, Dims: []string{"server", server.Name}, More: []string{"id", q.ID}}
@@ -277,7 +280,8 @@ func (r *running) again(segments []Segment) []Segment {
 	return out
 }
 
-// given returns the failure of a part as the query's: what a server could not do, and no other either.
+// given returns the failure of a part as the query's: what a server could not do, and no other
+// either.
 func given(server *Server, err error) error {
 	var b *broken
 	if !errors.As(err, &b) {

@@ -16,14 +16,16 @@ import (
 	"github.com/hengedb/henge/internal/plan/wire"
 )
 
-// Version is the newest of requests and streams that this release knows (cluster.Protocol). It speaks that and the one before: a Broker asks each server in
-// the newest that both know. A server refuses those it does not know, and the Broker then asks another.
+// Version is the newest of requests and streams that this release knows (cluster.Protocol). It
+// speaks that and the one before: a Broker asks each server in the newest that both know. A server
+// refuses those it does not know, and the Broker then asks another.
 const Version = 3
 
 // versionOthers is the first in which a server can be asked to merge what others read.
 const versionOthers = 2
 
-// versionTold is the first in which a server that merges what others read tells what their operators did.
+// versionTold is the first in which a server that merges what others read tells what their
+// operators did.
 const versionTold = 3
 
 // spoken returns the newest version that two processes both know, of which one may not say.
@@ -78,10 +80,12 @@ type Request struct {
 	BatchRows int    `json:"batchRows"`
 	// TimeoutMillis is how long the query still has; 0: any time.
 	TimeoutMillis int64 `json:"timeoutMillis,omitempty"`
-	// Priority says whose turn it is on the server's cores, Lane which of its limits the query counts in.
+	// Priority says whose turn it is on the server's cores, Lane which of its limits the query counts
+	// in.
 	Priority int64  `json:"priority,omitempty"`
 	Lane     string `json:"lane,omitempty"`
-	// NoCacheUse and NoCachePopulate say that what the server keeps of single segments is not for this query, and nothing is to be kept of it.
+	// NoCacheUse and NoCachePopulate say that what the server keeps of single segments is not for this
+	// query, and nothing is to be kept of it.
 	NoCacheUse      bool `json:"noCacheUse,omitempty"`
 	NoCachePopulate bool `json:"noCachePopulate,omitempty"`
 	// Skip is how many of the first rows of a streamed fragment are not wanted.
@@ -92,14 +96,16 @@ type Request struct {
 	Places []fault.Span `json:"places,omitempty"`
 	// Profile asks for what the operators did. Servers that do not know it give the rows alone.
 	Profile bool `json:"profile,omitempty"`
-	// BySegment asks for the groups of each segment by themselves, and for being told where they begin. Servers that do not know it give those of all.
+	// BySegment asks for the groups of each segment by themselves, and for being told where they
+	// begin. Servers that do not know it give those of all.
 	BySegment bool `json:"bySegment,omitempty"`
 	// Pinned is the number of the state of the published timeline that the query has pinned. It
 	// decides which rows of live segments count.
 	Pinned int64 `json:"pinned,omitempty"`
 	// Segments are read in this order.
 	Segments []SentSegment `json:"segments"`
-	// Others are the shares of other servers, that this one asks for and merges with its own rows or groups. From version 2 on.
+	// Others are the shares of other servers, that this one asks for and merges with its own rows or
+	// groups. From version 2 on.
 	Others []SentShare `json:"others,omitempty"`
 	// Servers are those that Others are about, by number.
 	Servers []SentServer `json:"servers,omitempty"`
@@ -208,7 +214,8 @@ func (r *Request) Append(dst []byte) ([]byte, error) {
 	return binary.LittleEndian.AppendUint32(dst, crc32.Checksum(dst[start:], castagnoli)), nil
 }
 
-// ReadRequest reads a request to its end. newest is the newest version that this process knows; 0: Version.
+// ReadRequest reads a request to its end. newest is the newest version that this process knows; 0:
+// Version.
 func ReadRequest(in io.Reader, newest int) (*Request, error) {
 	head := make([]byte, requestHead)
 	if _, err := io.ReadFull(in, head); err != nil {

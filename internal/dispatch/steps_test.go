@@ -30,7 +30,8 @@ func (a *asked) add(server string, r *dispatch.Request) {
 	a.requests[server] = r
 }
 
-// below returns the servers of shares, those that are merged below them too; most is how many one of them merges.
+// below returns the servers of shares, those that are merged below them too; most is how many one
+// of them merges.
 func below(r *dispatch.Request, shares []dispatch.SentShare) (names []string, most int) {
 	most = len(shares)
 	for _, s := range shares {
@@ -41,8 +42,9 @@ func below(r *dispatch.Request, shares []dispatch.SentShare) (names []string, mo
 	return names, most
 }
 
-// Forty servers give the groups and the first rows of a query. The Broker merges the parts of four and each server those of four at most, all rows are read once,
-// and the answers are those of one process.
+// Forty servers give the groups and the first rows of a query. The Broker merges the parts of four
+// and each server those of four at most, all rows are read once, and the answers are those of one
+// process.
 func TestABrokerMergesThePartsOfFewServers(t *testing.T) {
 	const servers, fanIn = 40, 4
 	columns, err := fixture.ParseColumns("__time TIMESTAMP, k VARCHAR, n BIGINT")

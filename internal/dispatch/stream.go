@@ -37,15 +37,16 @@ type StreamWriter struct {
 	version byte
 }
 
-// NewStreamWriter returns a writer of all rows but the first skip ones. Flush, if not nil, sends what was written to w on its way.
-// version is that of the request.
+// NewStreamWriter returns a writer of all rows but the first skip ones. Flush, if not nil, sends
+// what was written to w on its way. version is that of the request.
 func NewStreamWriter(w io.Writer, version byte, skip int64, flush func()) *StreamWriter {
 	s := &StreamWriter{version: version, w: bufio.NewWriterSize(w, writeBuffer), skip: skip, flush: flush}
 	s.frames = vector.NewFrameWriter(blockWriter{s.w})
 	return s
 }
 
-// blockWriter puts the byte of a block in front of each frame, which FrameWriter writes in one piece.
+// blockWriter puts the byte of a block in front of each frame, which FrameWriter writes in one
+// piece.
 type blockWriter struct{ w *bufio.Writer }
 
 func (b blockWriter) Write(p []byte) (int, error) {
@@ -95,7 +96,8 @@ func (s *StreamWriter) Rows(b *vector.Batch) error {
 	return s.frames.Write(b)
 }
 
-// Segment says that the rows behind it, until the next Segment, are all that the i-th segment of the request gives. It is for askers that want to know.
+// Segment says that the rows behind it, until the next Segment, are all that the i-th segment of
+// the request gives. It is for askers that want to know.
 func (s *StreamWriter) Segment(i int) error {
 	if err := s.Begin(); err != nil {
 		return err
@@ -146,7 +148,8 @@ func (s *StreamWriter) End(failed error) error {
 	return s.send()
 }
 
-// StreamReader reads an answer. What is not its end or a fault is an error that errors.As finds as a failure of the server.
+// StreamReader reads an answer. What is not its end or a fault is an error that errors.As finds as
+// a failure of the server.
 type StreamReader struct {
 	r      *bufio.Reader
 	frames *vector.FrameReader
@@ -197,8 +200,8 @@ func cut(err error) error {
 // BySegment lets the stream say where the rows of each of so many segments begin.
 func (s *StreamReader) BySegment(segments int) { s.told = make([]bool, segments) }
 
-// Did returns what the operators did, once Next has returned io.EOF; nil: the server did not say. Those of versions before 3 do not say what others did
-// whose shares they have merged.
+// Did returns what the operators did, once Next has returned io.EOF; nil: the server did not say.
+// Those of versions before 3 do not say what others did whose shares they have merged.
 func (s *StreamReader) Did() *exec.PartProfile { return s.did }
 
 // Next returns the next rows, or io.EOF behind the last: then all have come.

@@ -154,7 +154,8 @@ func FuzzReadRequest(f *testing.F) {
 	})
 }
 
-// What a stream says of single segments is of those that were asked for, each once, and of all rows.
+// What a stream says of single segments is of those that were asked for, each once, and of all
+// rows.
 func TestStreamsSayWhichSegmentsRowsAreOf(t *testing.T) {
 	write := func(steps ...int) *StreamReader { // a segment, or -1: ten rows
 		var out bytes.Buffer

@@ -16,8 +16,9 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// A rule that wants one copy in place of two takes each server another half of the segments away. A query that was planned before finds that both lack
-// something, and is answered all the same: who takes a part over is told where its files are.
+// A rule that wants one copy in place of two takes each server another half of the segments away. A
+// query that was planned before finds that both lack something, and is answered all the same: who
+// takes a part over is told where its files are.
 func TestCopiesDroppedOnSeveralServersAtATimeAreRead(t *testing.T) {
 	without := func(name, dropped string) *Server {
 		return starts(t, name, func(s SentSegment) error {

@@ -9,11 +9,14 @@ import (
 
 // TierOptions say which of the servers of a cluster a Broker asks, in the words of the interface.
 type TierOptions struct {
-	// Select is how the priority of servers counts: highestPriority, lowestPriority, custom, preferred, strict or pooled.
+	// Select is how the priority of servers counts: highestPriority, lowestPriority, custom,
+	// preferred, strict or pooled.
 	Select string
-	// Custom are priorities in their order, for custom; Strict and Pooled are those that are asked at all.
+	// Custom are priorities in their order, for custom; Strict and Pooled are those that are asked at
+	// all.
 	Custom, Strict, Pooled []int
-	// Preferred is the tier that comes first with preferred, and PreferredPriority (highest, lowest; empty: highest) what counts within and outside of it.
+	// Preferred is the tier that comes first with preferred, and PreferredPriority (highest, lowest;
+	// empty: highest) what counts within and outside of it.
 	Preferred, PreferredPriority string
 	// Watched, if not nil, are the tiers that are asked, and Ignored those that are not.
 	Watched, Ignored []string
@@ -87,7 +90,8 @@ func NewTiers(o TierOptions) (*Tiers, error) {
 // Restrict reports whether there are servers that are not asked.
 func (t *Tiers) Restrict() bool { return t.listed || len(t.o.Watched) > 0 || len(t.o.Ignored) > 0 }
 
-// Rank returns that of a server, of which the highest are asked first; false: it is not asked at all.
+// Rank returns that of a server, of which the highest are asked first; false: it is not asked at
+// all.
 func (t *Tiers) Rank(tier string, priority int) (rank int, asked bool) {
 	if len(t.o.Watched) > 0 && !slices.Contains(t.o.Watched, tier) || slices.Contains(t.o.Ignored, tier) {
 		return 0, false

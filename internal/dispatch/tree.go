@@ -11,18 +11,21 @@ import (
 	"github.com/hengedb/henge/internal/timeline"
 )
 
-// What very many servers give is not merged in one place only. Beyond a fan-in some of the servers merge what others give with their own, each again at most
-// as many as the fan-in, so that the Broker is not what a query waits for: of n servers it merges the parts of few, and what it holds back is bounded by
-// their groups.
+// What very many servers give is not merged in one place only. Beyond a fan-in some of the servers
+// merge what others give with their own, each again at most as many as the fan-in, so that the
+// Broker is not what a query waits for: of n servers it merges the parts of few, and what it holds
+// back is bounded by their groups.
 //
 //	Broker ── a: own, and of d, g ──► d, g
 //	       ── b: own, and of e, h ──► e, h
 //	       ── c: own, and of f    ──► f
 //
-// A server that merges asks the others as a Broker does: a part that breaks there is done again by another that holds the segments, and one that is late is
-// asked for a second time. When it breaks itself, or finds nobody for a part, the Broker has all of it done anew.
+// A server that merges asks the others as a Broker does: a part that breaks there is done again by
+// another that holds the segments, and one that is late is asked for a second time. When it breaks
+// itself, or finds nobody for a part, the Broker has all of it done anew.
 
-// mergeable reports whether merging the parts of a fragment makes fewer rows of them: groups, or the first rows of an order.
+// mergeable reports whether merging the parts of a fragment makes fewer rows of them: groups, or
+// the first rows of an order.
 func mergeable(f *exec.Fragment) bool {
 	if f.Streamed {
 		return false
@@ -34,7 +37,8 @@ func mergeable(f *exec.Fragment) bool {
 // merges reports whether a server understands that it is to merge.
 func (d *Dispatcher) merges(s *Server) bool { return spoken(d.o.Protocol, s.Protocol) >= versionOthers }
 
-// tree gives shares that are more than the fan-in to some of the servers, of those that can merge the ones with the least rows of their own to read.
+// tree gives shares that are more than the fan-in to some of the servers, of those that can merge
+// the ones with the least rows of their own to read.
 func tree(shares []share, fanIn int, merges func(*Server) bool) []share {
 	if fanIn < 1 || len(shares) <= fanIn {
 		return shares
@@ -129,7 +133,8 @@ func (n *roster) add(s *Server) int {
 	return i
 }
 
-// sent returns the segments that the share's server is to read; with a roster, for one who is to ask it.
+// sent returns the segments that the share's server is to read; with a roster, for one who is to
+// ask it.
 func (s *share) sent(n *roster) []SentSegment {
 	out := make([]SentSegment, len(s.segments))
 	for i, of := range s.segments {
@@ -185,7 +190,8 @@ func (r *Request) sound(shares []SentShare, depth int) bool {
 	return true
 }
 
-// Relay returns those who read what a request has others read. Memory and spill hold what waits to be merged.
+// Relay returns those who read what a request has others read. Memory and spill hold what waits to
+// be merged.
 func (d *Dispatcher) Relay(req *Request, memory *budget.Budget, spill *budget.SpillDir) exec.Remote {
 	servers := make([]*Server, len(req.Servers))
 	for i, s := range req.Servers {

@@ -12,7 +12,8 @@ import (
 	"github.com/hengedb/henge/internal/timeline"
 )
 
-// sharesOf returns a share of each of n servers; every third of them is of the release before if mixed.
+// sharesOf returns a share of each of n servers; every third of them is of the release before if
+// mixed.
 func sharesOf(n int, mixed bool) []share {
 	out := make([]share, n)
 	for i := range out {
@@ -78,7 +79,8 @@ func values(m map[string]int) (out []int) {
 	return out
 }
 
-// What a server is to merge survives the request: the one that reads it has the same shares, with the same holders.
+// What a server is to merge survives the request: the one that reads it has the same shares, with
+// the same holders.
 func TestOthersSurviveTheirBytes(t *testing.T) {
 	d := New(Options{})
 	shares := sharesOf(9, false)

@@ -24,7 +24,8 @@ type RuleStore interface {
 	AllRules(ctx context.Context) (map[string]json.RawMessage, error)
 }
 
-// Rules are the retention rules of all datasources as of the last Refresh. All methods are safe for use by many goroutines.
+// Rules are the retention rules of all datasources as of the last Refresh. All methods are safe for
+// use by many goroutines.
 type Rules struct {
 	store RuleStore
 
@@ -43,8 +44,8 @@ func NewRules(store RuleStore) *Rules {
 	return r
 }
 
-// Refresh reads the rules anew. One list that can't be read is an error, and then all stay as they were: to act by part of the rules would
-// lose data.
+// Refresh reads the rules anew. One list that can't be read is an error, and then all stay as they
+// were: to act by part of the rules would lose data.
 func (r *Rules) Refresh(ctx context.Context) error {
 	stored, err := r.store.AllRules(ctx)
 	if err != nil {
@@ -67,7 +68,8 @@ func (r *Rules) Refresh(ctx context.Context) error {
 	return nil
 }
 
-// Lists returns the rules, which must not be changed, and a channel that is closed when there are newer ones.
+// Lists returns the rules, which must not be changed, and a channel that is closed when there are
+// newer ones.
 func (r *Rules) Lists() (lists map[string]rule.List, changed <-chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -79,14 +81,15 @@ type Visit struct {
 	State *timeline.State
 	// Rules are those of all datasources.
 	Rules map[string]rule.List
-	// DataSources are those that may be affected, sorted: with All every one, else those whose segments changed since the visit before,
-	// also such as have none any more.
+	// DataSources are those that may be affected, sorted: with All every one, else those whose
+	// segments changed since the visit before, also such as have none any more.
 	DataSources []string
 	All         bool
 }
 
-// Follower acts on the published timeline by the retention rules. Its work is driven by what changes; rules that move with the time, and
-// what went wrong, are caught by a look at everything once a period.
+// Follower acts on the published timeline by the retention rules. Its work is driven by what
+// changes; rules that move with the time, and what went wrong, are caught by a look at everything
+// once a period.
 type Follower struct {
 	Published *timeline.Published
 	Rules     *Rules
@@ -100,7 +103,8 @@ type Follower struct {
 	Meter *obs.Meter
 }
 
-// Run calls visit until ctx is done: first for everything, then for what changed. visit returns an error when something is left to do.
+// Run calls visit until ctx is done: first for everything, then for what changed. visit returns an
+// error when something is left to do.
 func (f *Follower) Run(ctx context.Context, visit func(context.Context, Visit) error) error {
 	group, ctx := errgroup.WithContext(ctx)
 	advanced := make(chan struct{}, 1)
@@ -163,8 +167,8 @@ func (f *Follower) visits(ctx context.Context, advanced <-chan struct{}, visit f
 	}
 }
 
-// affected returns the datasources whose timeline is not the one that was seen, and all timelines as they are. States share the timelines
-// of datasources that did not change.
+// affected returns the datasources whose timeline is not the one that was seen, and all timelines
+// as they are. States share the timelines of datasources that did not change.
 func affected(state *timeline.State, seen map[string]*timeline.Timeline, all bool) ([]string, map[string]*timeline.Timeline) {
 	now := make(map[string]*timeline.Timeline, len(seen))
 	names := map[string]bool{}

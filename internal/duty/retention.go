@@ -17,21 +17,25 @@ type Store interface {
 	MarkUnused(ctx context.Context, fence metastore.Fence, dataSource string, selection metastore.Selection, entry *metastore.AuditEntry) (metastore.Marked, error)
 }
 
-// Retention marks segments unused that rules drop or that are overshadowed for good. Their bytes stay until a kill task deletes them.
+// Retention marks segments unused that rules drop or that are overshadowed for good. Their bytes
+// stay until a kill task deletes them.
 type Retention struct {
 	store  Store
 	follow *Follower
 	runs   *Runs
-	// started is when the duty began, in milliseconds. Overshadowed segments are left alone for a while after it.
+	// started is when the duty began, in milliseconds. Overshadowed segments are left alone for a
+	// while after it.
 	started int64
 }
 
-// NewRetention returns the duty, which acts when the follower says so. Its runs are noted in runs, if that is not nil.
+// NewRetention returns the duty, which acts when the follower says so. Its runs are noted in runs,
+// if that is not nil.
 func NewRetention(store Store, follow *Follower, runs *Runs) *Retention {
 	return &Retention{store: store, follow: follow, runs: runs, started: clock.Millis(follow.Clock)}
 }
 
-// Run applies the rules until ctx is done: to what changes at once, and to everything once a period.
+// Run applies the rules until ctx is done: to what changes at once, and to everything once a
+// period.
 func (d *Retention) Run(ctx context.Context) error {
 	return d.follow.Run(ctx, func(ctx context.Context, v Visit) error {
 		defer d.runs.Begin()()

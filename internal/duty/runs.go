@@ -8,7 +8,8 @@ import (
 	"github.com/hengedb/henge/internal/obs"
 )
 
-// Runs remembers how often a group of duties ran and how long that took. All methods are safe for use by many goroutines.
+// Runs remembers how often a group of duties ran and how long that took. All methods are safe for
+// use by many goroutines.
 type Runs struct {
 	// Name is the group's, Duties are what it does, and Period is the longest time between two runs.
 	Name   string
@@ -31,7 +32,8 @@ type RunStats struct {
 	Count int64
 	// Start and End are those of the last run; zero if there was none.
 	Start, End time.Time
-	// Runtime and Gap are the averages of the time a run takes, and of that between the beginnings of two.
+	// Runtime and Gap are the averages of the time a run takes, and of that between the beginnings of
+	// two.
 	Runtime, Gap time.Duration
 }
 

@@ -11,12 +11,12 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// SettingName is the name of the Coordinator's dynamic configuration in the store, which is also its key
-// and kind in the audit history.
+// SettingName is the name of the Coordinator's dynamic configuration in the store, which is also
+// its key and kind in the audit history.
 const SettingName = "coordinator.config"
 
-// Settings is the Coordinator's dynamic configuration: settings that change while it runs. The API reads
-// and writes it, duties obey it. What each member means is in SettingDocs.
+// Settings is the Coordinator's dynamic configuration: settings that change while it runs. The API
+// reads and writes it, duties obey it. What each member means is in SettingDocs.
 type Settings struct {
 	MillisToWaitBeforeDeleting     int64             `json:"millisToWaitBeforeDeleting"`
 	MergeBytesLimit                int64             `json:"mergeBytesLimit"`
@@ -80,7 +80,8 @@ func (s *Settings) Validate() error {
 // smartLifetime is the lifetime of replicants with smartSegmentLoading: then queues are long.
 const smartLifetime = 60
 
-// Lifetime returns how many periods a segment may wait to be loaded by a server before a warning is logged.
+// Lifetime returns how many periods a segment may wait to be loaded by a server before a warning is
+// logged.
 func (s *Settings) Lifetime() int {
 	if s.SmartSegmentLoading {
 		return smartLifetime

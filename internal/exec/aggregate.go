@@ -30,7 +30,8 @@ type aggregation struct {
 	aside *scatterable
 }
 
-// distinctRows are the calls with DISTINCT over the same arguments and filter: they see each row of key and arguments once.
+// distinctRows are the calls with DISTINCT over the same arguments and filter: they see each row of
+// key and arguments once.
 type distinctRows struct {
 	args   []int
 	filter int
@@ -84,7 +85,8 @@ func newAggregation(n *plan.Aggregate, env *Env) (*aggregation, error) {
 	return a, nil
 }
 
-// partialGroups is what one worker has: the groups with the calls that are plain, and the different rows of each DISTINCT.
+// partialGroups is what one worker has: the groups with the calls that are plain, and the different
+// rows of each DISTINCT.
 type partialGroups struct {
 	a        *aggregation
 	main     *grouper
@@ -147,7 +149,8 @@ func (p *partialGroups) pool() {
 	}
 }
 
-// start makes the groups that exist without any row: that of an empty grouping set, unless there are keys. One worker does so.
+// start makes the groups that exist without any row: that of an empty grouping set, unless there
+// are keys. One worker does so.
 func (p *partialGroups) start() {
 	for i, set := range p.a.sets {
 		if len(set) == 0 && len(p.a.node.Keys) == 0 {
@@ -356,7 +359,8 @@ func (p *partialGroups) fit(ctx context.Context) error {
 	}
 }
 
-// finish folds the different rows of each DISTINCT into their calls, and returns the groups of all workers.
+// finish folds the different rows of each DISTINCT into their calls, and returns the groups of all
+// workers.
 func (a *aggregation) finish(ctx context.Context, workers []*partialGroups) (*groupParts, error) {
 	mains := make([]*grouper, len(workers))
 	for i, w := range workers {
@@ -400,8 +404,8 @@ func (a *aggregation) finish(ctx context.Context, workers []*partialGroups) (*gr
 	return partsOf(ctx, mains)
 }
 
-// leaveRoom spills what the workers hold beside the different rows of a DISTINCT that went to files, while it leaves too little memory for
-// merging these.
+// leaveRoom spills what the workers hold beside the different rows of a DISTINCT that went to
+// files, while it leaves too little memory for merging these.
 func (a *aggregation) leaveRoom(ctx context.Context, workers []*partialGroups, distinct int) error {
 	room, spilled := a.env.Budget.Free(), false
 	for _, w := range workers {
@@ -424,8 +428,8 @@ func (a *aggregation) leaveRoom(ctx context.Context, workers []*partialGroups, d
 	return nil
 }
 
-// foldParts gives the calls of d each of the different rows once: on several cores, each into the groups of one worker, unless the order of
-// the rows matters.
+// foldParts gives the calls of d each of the different rows once: on several cores, each into the
+// groups of one worker, unless the order of the rows matters.
 func (a *aggregation) foldParts(ctx context.Context, mains []*grouper, parts *groupParts, d distinctRows) error {
 	source := &groupSource{parts: parts}
 	if d.sorted {
@@ -456,7 +460,8 @@ func (a *aggregation) fold(ctx context.Context, main *grouper, rows Operator, d 
 	})
 }
 
-// sortArgs orders the different rows of a DISTINCT by their arguments: as the aggregation's rows, if these are in an order of them, else ascending.
+// sortArgs orders the different rows of a DISTINCT by their arguments: as the aggregation's rows,
+// if these are in an order of them, else ascending.
 func (a *aggregation) sortArgs(rows Operator, d distinctRows) Operator {
 	types := slices.Clone(a.keys)
 	var keys []plan.SortKey

@@ -10,8 +10,9 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// aggregateOp groups its input. Over a pipeline each worker groups what it reads, and the tables are merged by value at the end, part by
-// part. The parts are the bottom of a pipeline of their own, or are read one after the other.
+// aggregateOp groups its input. Over a pipeline each worker groups what it reads, and the tables
+// are merged by value at the end, part by part. The parts are the bottom of a pipeline of their
+// own, or are read one after the other.
 type aggregateOp struct {
 	a        *aggregation
 	pipeline *Pipeline // or
@@ -24,8 +25,8 @@ type aggregateOp struct {
 	out      *groupSource
 }
 
-// mergesGroups reports whether sketches of groups are merged. They are in the order of the groups' keys, so that what is kept of them does not
-// depend on the number of workers.
+// mergesGroups reports whether sketches of groups are merged. They are in the order of the groups'
+// keys, so that what is kept of them does not depend on the number of workers.
 func mergesGroups(n *plan.Aggregate) bool { return mergesSketches(n) && plan.OverGroups(n.Input) }
 
 // mergesSketches reports whether an aggregate makes sketches of those of a column.
@@ -35,8 +36,8 @@ func mergesSketches(n *plan.Aggregate) bool {
 	})
 }
 
-// openAggregate makes the pipeline or the operator of an Aggregate node. Unless the caller does not care, groups come in the order of their
-// keys, as clients of the reference system are used to.
+// openAggregate makes the pipeline or the operator of an Aggregate node. Unless the caller does not
+// care, groups come in the order of their keys, as clients of the reference system are used to.
 func openAggregate(ctx context.Context, n *plan.Aggregate, env *Env) (*Pipeline, Operator, error) {
 	a, err := newAggregation(n, env)
 	if err != nil {
@@ -188,7 +189,8 @@ func (o *aggregateOp) consume(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// Workers that merge side by side need shares of the memory; one that does so alone takes what the others have left.
+	// Workers that merge side by side need shares of the memory; one that does so alone takes what the
+	// others have left.
 	sideBySide := o.far != nil && len(o.partials) >= leastMergers
 	if sideBySide {
 		if err := o.absorbFar(ctx, o.partials); err != nil {
@@ -213,7 +215,8 @@ func (o *aggregateOp) consume(ctx context.Context) error {
 	return o.kept.run(ctx, func(b *vector.Batch) error { return o.partials[0].absorb(ctx, b, wanted) })
 }
 
-// leastShare is the memory below which a worker would spill every few batches: then fewer workers are better.
+// leastShare is the memory below which a worker would spill every few batches: then fewer workers
+// are better.
 const leastShare = 256 << 10
 
 // sharers returns how many workers, of at most so many, can share so much memory.
@@ -221,8 +224,9 @@ func sharers(most int, free int64) int {
 	return max(1, min(most, int(free/leastShare)))
 }
 
-// memories returns the memory of each worker. Each has a share that no other can take, so that a worker which is left without memory has
-// groups of its own to spill. Groups without keys can't be spilled, and are few.
+// memories returns the memory of each worker. Each has a share that no other can take, so that a
+// worker which is left without memory has groups of its own to spill. Groups without keys can't be
+// spilled, and are few.
 func (o *aggregateOp) memories() []*budget.Budget {
 	memory := o.a.env.Budget
 	if o.pipeline == nil {
@@ -247,8 +251,8 @@ func (o *aggregateOp) memories() []*budget.Budget {
 	return shares
 }
 
-// leastMergers is from how many workers on they merge what other servers have grouped side by side: a group then meets another one twice, which two
-// or three workers don't make up for.
+// leastMergers is from how many workers on they merge what other servers have grouped side by side:
+// a group then meets another one twice, which two or three workers don't make up for.
 const leastMergers = 4
 
 func sourcesOf(far *farRows) []Operator {

@@ -177,8 +177,8 @@ func TestGroupKeysOfEveryType(t *testing.T) {
 	})
 }
 
-// TestFrontAgreesWithTable feeds batches whose dictionaries, encodings and ranges change, so that the front is made, dropped and made
-// again, and compares each number with a plain map.
+// TestFrontAgreesWithTable feeds batches whose dictionaries, encodings and ranges change, so that
+// the front is made, dropped and made again, and compares each number with a plain map.
 func TestFrontAgreesWithTable(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 1))
 	table := newKeyTable([]vector.Type{str, long, str}, nil)

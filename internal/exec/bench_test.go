@@ -111,7 +111,8 @@ func BenchmarkQueries(b *testing.B) {
 			Frame: plan.Frame{Range: true, FromUnbounded: true, FromColumn: -1, ToColumn: -1}}}}
 		return &plan.Aggregate{Input: w, Aggs: typed(types(w.Columns()), call("SUM", double, 3))}
 	}
-	// The sum of the ranks of the groups of m1 and m2, nearly as many as there are rows, among those of the same m1, by their counts.
+	// The sum of the ranks of the groups of m1 and m2, nearly as many as there are rows, among those
+	// of the same m1, by their counts.
 	rank := &plan.Aggregate{Input: &plan.Window{Input: group(benchScan(nil, "m1", "m2"), []int{0, 1}, call("COUNT", long)), Partition: []int{0},
 		Order: []plan.SortKey{{Column: 2, Desc: true}}, Calls: []plan.WindowCall{window("RANK", long, wholeFrame)}},
 		Aggs: typed([]vector.Type{long, double, long, long}, call("SUM", long, 3))}

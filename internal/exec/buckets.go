@@ -12,11 +12,13 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// maxBuckets bounds the buckets that are made where there may be no rows: those of a minute over almost four years.
+// maxBuckets bounds the buckets that are made where there may be no rows: those of a minute over
+// almost four years.
 const maxBuckets = 2_000_000
 
-// buckets lists the starts of the buckets between the first and the last row that the segments of a scan have, within the intervals asked
-// for. It does not depend on how they are spread over segments.
+// buckets lists the starts of the buckets between the first and the last row that the segments of a
+// scan have, within the intervals asked for. It does not depend on how they are spread over
+// segments.
 func buckets(ctx context.Context, n *plan.Buckets, env *Env) (Operator, error) {
 	scan := n.Scan()
 	if scan == nil { // nothing can be in the intervals
@@ -60,8 +62,9 @@ func buckets(ctx context.Context, n *plan.Buckets, env *Env) (Operator, error) {
 	return newBatches(&vector.Batch{N: len(starts), Cols: []*vector.Vector{vector.FromLongs(starts)}}, env.BatchRows), nil
 }
 
-// timeSpan returns the times of the first and the last row that the segments of a scan have, known: there are rows. The segments know, and
-// where other servers hold some, all rows of the datasource are asked.
+// timeSpan returns the times of the first and the last row that the segments of a scan have, known:
+// there are rows. The segments know, and where other servers hold some, all rows of the datasource
+// are asked.
 func timeSpan(ctx context.Context, scan *plan.Scan, env *Env) (first, last int64, known bool, err error) {
 	time := plan.Column{Name: plan.TimeColumn, Type: expr.Of(expr.Timestamp).NotNull()}
 	if len(scan.Out) == 0 { // a scan without columns need not open segments, and does not know their times then

@@ -10,7 +10,8 @@ import (
 	"github.com/hengedb/henge/internal/plan"
 )
 
-// Build makes the operators of a plan. The right sides of joins are read while it does. The caller closes what it returns.
+// Build makes the operators of a plan. The right sides of joins are read while it does. The caller
+// closes what it returns.
 //
 // Neither Build nor the operator's Next panic: what goes wrong inside is a fault.
 func Build(ctx context.Context, node plan.Node, env *Env) (Operator, error) {
@@ -129,8 +130,9 @@ func chain(ctx context.Context, s step, input plan.Node, env *Env, make func(Ope
 	return nil, make(op), nil
 }
 
-// openJoin reads the right side of a join, so that the left one can stream. A right side that fits in memory is shared by the workers of
-// the left pipeline, which is opened before: what the joins below look for is looked for in the right side, too.
+// openJoin reads the right side of a join, so that the left one can stream. A right side that fits
+// in memory is shared by the workers of the left pipeline, which is opened before: what the joins
+// below look for is looked for in the right side, too.
 func openJoin(ctx context.Context, n *plan.Join, need []bool, env *Env) (*Pipeline, Operator, error) {
 	inner := env.unordered()
 	if n.Kind != plan.Right && n.Kind != plan.Full {

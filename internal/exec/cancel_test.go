@@ -23,7 +23,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// processorTime is what the process has used so far. A test that looks at it does not fail because the machine has other things to do.
+// processorTime is what the process has used so far. A test that looks at it does not fail because
+// the machine has other things to do.
 func processorTime(t *testing.T) time.Duration {
 	t.Helper()
 	var u syscall.Rusage
@@ -69,8 +70,9 @@ func heavyPlans() map[string]plan.Node {
 	}
 }
 
-// A query that is cancelled, wherever it is, ends within the work of 100 ms for each of its threads, and leaves neither memory, spilled data nor
-// goroutines: every operator, with memory and without, at many places of its run.
+// A query that is cancelled, wherever it is, ends within the work of 100 ms for each of its
+// threads, and leaves neither memory, spilled data nor goroutines: every operator, with memory and
+// without, at many places of its run.
 func TestCancelTakesEffectWhileOperatorsWork(t *testing.T) {
 	const threads = 2
 	why := errors.New("why it was cancelled")
@@ -133,7 +135,8 @@ func TestCancelTakesEffectWhileOperatorsWork(t *testing.T) {
 	}
 }
 
-// A disk without room for what a query spills ends the query with an error that says so, and nothing is left.
+// A disk without room for what a query spills ends the query with an error that says so, and
+// nothing is left.
 func TestAFullSpillDiskEndsQueries(t *testing.T) {
 	spillsTo(t, t.TempDir(), budget.DiskRoot(256<<10), func(err error) bool {
 		full, ok := errors.AsType[*budget.Exceeded](err)
@@ -172,7 +175,8 @@ func spillsTo(t *testing.T, dir string, disk *budget.Budget, says func(error) bo
 	}
 }
 
-// Ten heavy queries at once, on two cores and in memory that does for none of them, all give their rows.
+// Ten heavy queries at once, on two cores and in memory that does for none of them, all give their
+// rows.
 func TestTenHeavyQueriesShareCoresAndMemory(t *testing.T) {
 	const shares = 4 // of the memory, as the Broker gives each query
 	memory, disk := budget.Root(shares*littleMemory), budget.DiskRoot(1<<30)

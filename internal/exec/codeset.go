@@ -9,7 +9,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// codeSet is a set of entries of a dictionary and, with null, of rows without a value. When settled it knows whether its codes are a run.
+// codeSet is a set of entries of a dictionary and, with null, of rows without a value. When settled
+// it knows whether its codes are a run.
 type codeSet struct {
 	size  int // of the dictionary
 	bits  []uint64
@@ -128,8 +129,8 @@ func codesOfKeys(keys *keySet, c segment.Column, n int) (*codeSet, error) {
 	return s, nil
 }
 
-// codesOfComparison returns the codes of a dictionary of n entries for which the comparison of its text column with constants is true; nil:
-// e is none.
+// codesOfComparison returns the codes of a dictionary of n entries for which the comparison of its
+// text column with constants is true; nil: e is none.
 func codesOfComparison(e expr.Expr, c segment.Column, n int) (*codeSet, error) {
 	if _, values := textEquality(e); values != nil {
 		return codesOfTexts(values, c, n)

@@ -1,13 +1,16 @@
 // Package exec gives the operators: it runs a plan and yields its rows as batches.
 //
-// The central types are Operator, which is pulled for batches, and Env, all that a query's operators share: memory, spill files,
-// threads, and the interfaces through which the owner of the tables hands out segments. Build makes operators of a plan node.
+// The central types are Operator, which is pulled for batches, and Env, all that a query's
+// operators share: memory, spill files, threads, and the interfaces through which the owner of the
+// tables hands out segments. Build makes operators of a plan node.
 //
-// The bottom of most plans is a chain of filters, projections, unnests and joins with small right sides over a scan. Such a chain is a
-// Pipeline: its rows are cut into morsels (runs of rows of one segment) that workers take one by one, each with programs and buffers of
-// its own. The groups of an aggregation come in parts and are the bottom of a pipeline, too. Who consumes a pipeline either gets each
-// worker's batches where they arise (aggregates and sorts, which keep partial results per worker and merge them) or gathers them into one
-// stream. All other operators run in the goroutine that pulls.
+// The bottom of most plans is a chain of filters, projections, unnests and joins with small right
+// sides over a scan. Such a chain is a Pipeline: its rows are cut into morsels (runs of rows of one
+// segment) that workers take one by one, each with programs and buffers of its own. The groups of
+// an aggregation come in parts and are the bottom of a pipeline, too. Who consumes a pipeline
+// either gets each worker's batches where they arise (aggregates and sorts, which keep partial
+// results per worker and merge them) or gathers them into one stream. All other operators run in
+// the goroutine that pulls.
 //
 //	build.go root.go                plan nodes to pipelines and operators, and what is above all of them; need.go: which columns anybody looks at
 //	pipeline.go gather.go           workers, and their batches in one stream; scheduler.go: how queries share the cores
@@ -40,5 +43,6 @@
 //  3. Every operator calls stop with its context once per batch: it ends there when the query is cancelled, and lets others compute.
 //  4. Text in a batch may lie in a mapped segment. It stays valid until the operators are closed; what lives longer copies it.
 //
-// Elsewhere: expressions (package expr), aggregate states (agg), segments (segment), where fragments run (dispatch).
+// Elsewhere: expressions (package expr), aggregate states (agg), segments (segment), where
+// fragments run (dispatch).
 package exec

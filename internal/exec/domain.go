@@ -6,8 +6,9 @@ import (
 	"github.com/hengedb/henge/internal/timeline"
 )
 
-// DomainOf returns what the filter of a scan lets through of its columns of texts, as far as that is seen in comparisons with constants: all rows
-// that the filter keeps are in it. Segments whose shard specs have nothing of it need not be read.
+// DomainOf returns what the filter of a scan lets through of its columns of texts, as far as that
+// is seen in comparisons with constants: all rows that the filter keeps are in it. Segments whose
+// shard specs have nothing of it need not be read.
 func DomainOf(scan *plan.Scan) timeline.Domain {
 	d := timeline.Domain{}
 	points := map[string]bool{}

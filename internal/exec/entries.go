@@ -9,11 +9,13 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// entries meets the entries of dictionaries in place of rows: the different texts that a whole segment has are its dictionary. It is for
-// aggregations without keys of which all calls have DISTINCT, over segments of which all rows count.
+// entries meets the entries of dictionaries in place of rows: the different texts that a whole
+// segment has are its dictionary. It is for aggregations without keys of which all calls have
+// DISTINCT, over segments of which all rows count.
 //
-// Each morsel of a segment is good for its share of the entries, so that who takes them one by one meets all. Hence all morsels of a segment
-// are dealt with, or none: that is decided with the first of them.
+// Each morsel of a segment is good for its share of the entries, so that who takes them one by one
+// meets all. Hence all morsels of a segment are dealt with, or none: that is decided with the first
+// of them.
 type entries struct {
 	a       *aggregation
 	columns []int // of the scan, by DISTINCT
@@ -32,7 +34,8 @@ type segmentEntries struct {
 	left    int            // rows
 }
 
-// newEntries returns how the segments under a pipeline can be met by their entries, nil if they can't.
+// newEntries returns how the segments under a pipeline can be met by their entries, nil if they
+// can't.
 func newEntries(a *aggregation, p *Pipeline) *entries {
 	if !p.projectsScan() || a.sets != nil || len(a.keys) > 0 || len(a.plain) > 0 || len(a.distinct) == 0 || len(a.node.Order) > 0 {
 		return nil
@@ -52,7 +55,8 @@ func newEntries(a *aggregation, p *Pipeline) *entries {
 	return e
 }
 
-// take meets the entries that stand for the rows of in from from up to, not including, to, and returns how many rows that were: all or none.
+// take meets the entries that stand for the rows of in from from up to, not including, to, and
+// returns how many rows that were: all or none.
 func (e *entries) take(ctx context.Context, p *partialGroups, in *scanner, from, to int) (rows int, err error) {
 	dicts := e.of(in, to-from)
 	if dicts == nil {
@@ -86,7 +90,8 @@ func (e *entries) take(ctx context.Context, p *partialGroups, in *scanner, from,
 	return to - from, nil
 }
 
-// of returns the dictionaries of a segment of which so many rows are dealt with now; nil: its rows are to be read.
+// of returns the dictionaries of a segment of which so many rows are dealt with now; nil: its rows
+// are to be read.
 func (e *entries) of(in *scanner, rows int) []*vector.Dict {
 	e.mu.Lock()
 	s := e.mu.segments[in.leaf]
@@ -107,8 +112,9 @@ func (e *entries) of(in *scanner, rows int) []*vector.Dict {
 	return dicts
 }
 
-// decide returns the dictionaries of a segment, nil: not all rows count, or not all its columns have dictionaries that are all in use. Where one can't
-// be read, be it that there is no room for it, rows are read: that says why.
+// decide returns the dictionaries of a segment, nil: not all rows count, or not all its columns
+// have dictionaries that are all in use. Where one can't be read, be it that there is no room for
+// it, rows are read: that says why.
 func (e *entries) decide(in *scanner) []*vector.Dict {
 	if !in.leaf.whole() {
 		return nil
@@ -130,7 +136,8 @@ func (t *leafScan) whole() bool {
 	return t.exact && t.rows == t.leaf.Reader.Info().Rows && len(t.planned.terms) == 0 && t.planned.rows == nil && !t.planned.empty
 }
 
-// allEntries returns the dictionary of a column of text when each of its entries is the value of some row; nil: it has none that is so.
+// allEntries returns the dictionary of a column of text when each of its entries is the value of
+// some row; nil: it has none that is so.
 func allEntries(c segment.Column) *vector.Dict {
 	if c == nil || c.Info().Type != vector.String || c.Info().Multi || !c.Info().DistinctExact || c.Info().Distinct == 0 {
 		return nil
@@ -142,8 +149,8 @@ func allEntries(c segment.Column) *vector.Dict {
 	return d
 }
 
-// countMet gives the calls of d the number of different rows in sets, if they want no more than that and it is known without numbering them.
-// It empties the sets then.
+// countMet gives the calls of d the number of different rows in sets, if they want no more than
+// that and it is known without numbering them. It empties the sets then.
 func (a *aggregation) countMet(main *grouper, sets []*grouper, d distinctRows) (done bool, err error) {
 	if len(a.keys) > 0 || slices.ContainsFunc(d.calls, func(c int) bool { return a.specs[c].Name != "COUNT" }) {
 		return false, nil
@@ -163,7 +170,8 @@ func (a *aggregation) countMet(main *grouper, sets []*grouper, d distinctRows) (
 	return true, nil
 }
 
-// metCount returns how many different values the workers' sets of one column of text have, if that is all known from bits for words.
+// metCount returns how many different values the workers' sets of one column of text have, if that
+// is all known from bits for words.
 func metCount(sets []*grouper) (n int64, known bool) {
 	first := sets[0].table
 	for _, g := range sets {

@@ -11,7 +11,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// TestEntriesStandForTheirRows asks for different texts by dictionaries and by rows, and sees how many rows were read.
+// TestEntriesStandForTheirRows asks for different texts by dictionaries and by rows, and sees how
+// many rows were read.
 func TestEntriesStandForTheirRows(t *testing.T) {
 	r := rand.New(rand.NewPCG(33, 1))
 	s := &store{t: t}

@@ -23,17 +23,22 @@ type Env struct {
 	Spill *budget.SpillDir
 	// Threads is how many goroutines a pipeline uses; 0: one per core.
 	Threads int
-	// Share is the query's part of the process's cores, from Scheduler.Join; nil: every goroutine computes when it can.
+	// Share is the query's part of the process's cores, from Scheduler.Join; nil: every goroutine
+	// computes when it can.
 	Share *Share
-	// Lexicons are shared by all queries of the process; nil: each query numbers the texts of its keys itself.
+	// Lexicons are shared by all queries of the process; nil: each query numbers the texts of its keys
+	// itself.
 	Lexicons *Lexicons
 	// Observations are shared by all queries of the process; nil: sketches remember nothing.
 	Observations *agg.Observations
-	// BatchRows is the size of batches; 0: vector.BatchRows. It divides or is a multiple of nothing in particular.
+	// BatchRows is the size of batches; 0: vector.BatchRows. It divides or is a multiple of nothing in
+	// particular.
 	BatchRows int
-	// MaxWindowRows is the most rows that a partition of a window may have, more are an ErrWindowRows; 0: as many as fit in memory.
+	// MaxWindowRows is the most rows that a partition of a window may have, more are an ErrWindowRows;
+	// 0: as many as fit in memory.
 	MaxWindowRows int
-	// MaxSubqueryRows is the most rows that a join may keep of its right side, more are refused; 0: as many as there are.
+	// MaxSubqueryRows is the most rows that a join may keep of its right side, more are refused; 0: as
+	// many as there are.
 	MaxSubqueryRows int64
 	// MaxSubqueryBytes is the same in bytes of their values.
 	MaxSubqueryBytes int64
@@ -55,7 +60,8 @@ type Env struct {
 	Anew func(ctx context.Context, err error) bool
 
 	Tables Tables
-	// Cluster takes the place of Tables where other servers hold segments too; nil: this process reads all of them.
+	// Cluster takes the place of Tables where other servers hold segments too; nil: this process reads
+	// all of them.
 	Cluster   Cluster
 	System    SystemTables
 	Externals Externals
@@ -73,7 +79,8 @@ type Env struct {
 	many manyGroups
 	// reads is how the scan that is being built is read; nil: as nothing above knows of.
 	reads *reading
-	// need says which output columns of the node being built are looked at; nil: all. What is not may come as nulls.
+	// need says which output columns of the node being built are looked at; nil: all. What is not may
+	// come as nulls.
 	need []bool
 }
 
@@ -114,10 +121,11 @@ func (e *Env) inOrder() *Env {
 	return &c
 }
 
-// Tables hands out the segments of datasources, of the one state of the timeline that the query has pinned.
+// Tables hands out the segments of datasources, of the one state of the timeline that the query has
+// pinned.
 type Tables interface {
-	// Leaves returns the visible segments of a scan, acquired; the operator releases each. These columns of them are going to be read, some by
-	// names of paths (segment.PathName).
+	// Leaves returns the visible segments of a scan, acquired; the operator releases each. These
+	// columns of them are going to be read, some by names of paths (segment.PathName).
 	Leaves(ctx context.Context, scan *plan.Scan, columns []string) ([]Leaf, error)
 }
 
@@ -141,7 +149,8 @@ type Externals interface {
 	Open(ctx context.Context, ext *plan.External, note func(text string)) (Operator, error)
 }
 
-// textShare is the part of the memory that the strings which a function makes for a batch may have, leastText what they may have in any case.
+// textShare is the part of the memory that the strings which a function makes for a batch may have,
+// leastText what they may have in any case.
 const (
 	textShare = 16
 	leastText = 16 << 20

@@ -8,9 +8,10 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// Gather joins numbered streams of batches into one: first all batches of stream 0, then those of stream 1, and so on. Streams are
-// produced at the same time, by any goroutines, each by one at a time; at most depth batches of each wait to be taken, so whoever
-// produces a later stream stops until it is its turn.
+// Gather joins numbered streams of batches into one: first all batches of stream 0, then those of
+// stream 1, and so on. Streams are produced at the same time, by any goroutines, each by one at a
+// time; at most depth batches of each wait to be taken, so whoever produces a later stream stops
+// until it is its turn.
 //
 // A batch belongs to the consumer once it was sent: producers must not reuse its memory.
 type Gather struct {
@@ -42,7 +43,8 @@ func (g *Gather) stream(n int) chan *vector.Batch {
 	return c
 }
 
-// Send hands a batch over. It waits until there is room, and returns early with the cause if ctx is done.
+// Send hands a batch over. It waits until there is room, and returns early with the cause if ctx is
+// done.
 func (g *Gather) Send(ctx context.Context, stream int, b *vector.Batch) error {
 	select {
 	case g.stream(stream) <- b:
@@ -52,11 +54,13 @@ func (g *Gather) Send(ctx context.Context, stream int, b *vector.Batch) error {
 	}
 }
 
-// End says that a stream has no more batches. Streams are numbered without gaps; each is ended once.
+// End says that a stream has no more batches. Streams are numbered without gaps; each is ended
+// once.
 func (g *Gather) End(stream int) { close(g.stream(stream)) }
 
-// Finish says that no producer will send or end anything any more. Streams that were never begun are empty. A failure, not nil, is
-// given to the consumer, before batches that still wait. Only the first call counts.
+// Finish says that no producer will send or end anything any more. Streams that were never begun
+// are empty. A failure, not nil, is given to the consumer, before batches that still wait. Only the
+// first call counts.
 func (g *Gather) Finish(err error) {
 	g.once.Do(func() {
 		g.mu.Lock()

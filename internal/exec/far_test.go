@@ -15,7 +15,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// simulated are servers that have made groups of what they hold: each so many of a number of keys, with a count of one.
+// simulated are servers that have made groups of what they hold: each so many of a number of keys,
+// with a count of one.
 type simulated struct{ streams [][]*vector.Batch }
 
 func simulate(servers, groups, keys int) *simulated {
@@ -70,7 +71,8 @@ func counts() plan.Node {
 	return &plan.Aggregate{Input: scan, Keys: []int{0}, Aggs: []plan.AggCall{count}}
 }
 
-// The groups of many servers are merged by all threads, also with so little memory that each of them spills.
+// The groups of many servers are merged by all threads, also with so little memory that each of
+// them spills.
 func TestGroupsOfManyServersAreMerged(t *testing.T) {
 	for _, c := range []config{{name: "4096", batch: 4096}, {name: "spill", batch: 512, spill: 3 << 20}} {
 		t.Run(c.name, func(t *testing.T) {

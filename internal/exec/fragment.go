@@ -12,18 +12,21 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// Fragment is the part of a plan that runs next to the segments of its one scan, by the operators that would run it here: a chain over the
-// scan, or one with a sort or an aggregation on it. What many servers give is merged by the operator that would have merged the results
-// of this process's workers.
+// Fragment is the part of a plan that runs next to the segments of its one scan, by the operators
+// that would run it here: a chain over the scan, or one with a sort or an aggregation on it. What
+// many servers give is merged by the operator that would have merged the results of this process's
+// workers.
 type Fragment struct {
 	// Plan has one Scan. Right sides of its joins are constant rows.
 	Plan plan.Node
 	// Need says which columns of Plan are looked at, nil: all. What is not may come as nulls.
 	Need []bool
-	// Groups says that Plan is an Aggregate whose groups are wanted as keys and intermediate values (see groupsOut).
+	// Groups says that Plan is an Aggregate whose groups are wanted as keys and intermediate values
+	// (see groupsOut).
 	Groups bool
-	// Streamed says that the rows come in an order that is the same whenever the fragment runs over the same segments: a stream that broke
-	// can go on elsewhere behind the rows that were given. Others are of use only when they are whole.
+	// Streamed says that the rows come in an order that is the same whenever the fragment runs over
+	// the same segments: a stream that broke can go on elsewhere behind the rows that were given.
+	// Others are of use only when they are whole.
 	Streamed bool
 	// Far, if not nil, is told by who runs the fragment what the operators did there.
 	Far *FarProfile
@@ -31,15 +34,15 @@ type Fragment struct {
 
 // Cluster knows which segments are held by other servers.
 type Cluster interface {
-	// Split returns the visible segments of a scan that this process reads, acquired as Tables does it, and who reads the others; nil: there
-	// are none.
+	// Split returns the visible segments of a scan that this process reads, acquired as Tables does
+	// it, and who reads the others; nil: there are none.
 	Split(ctx context.Context, scan *plan.Scan, columns []string) (here []Leaf, there Remote, err error)
 }
 
 // Remote are the segments of one scan that other servers read.
 type Remote interface {
-	// Open begins a fragment on all of them and returns a stream of rows for each part. ctx bounds what the streams do. Each is read by one
-	// goroutine at a time; the caller closes all.
+	// Open begins a fragment on all of them and returns a stream of rows for each part. ctx bounds
+	// what the streams do. Each is read by one goroutine at a time; the caller closes all.
 	Open(ctx context.Context, f *Fragment) ([]Operator, error)
 }
 
@@ -77,7 +80,8 @@ func BuildFragment(ctx context.Context, f *Fragment, env *Env) (Operator, error)
 	})
 }
 
-// buildStreamed makes a chain whose rows come in the order of the segments. A join that would not fit in memory changes that order.
+// buildStreamed makes a chain whose rows come in the order of the segments. A join that would not
+// fit in memory changes that order.
 func buildStreamed(ctx context.Context, node plan.Node, env *Env) (Operator, error) {
 	p, op, err := open(ctx, node, env)
 	switch {
@@ -90,8 +94,8 @@ func buildStreamed(ctx context.Context, node plan.Node, env *Env) (Operator, err
 	return lent(newGather(p)), nil
 }
 
-// maxSentBytes is the size of a join's right side up to which it is sent to where the left side's segments are, once to each server.
-// A larger one waits here for the rows of the left side.
+// maxSentBytes is the size of a join's right side up to which it is sent to where the left side's
+// segments are, once to each server. A larger one waits here for the rows of the left side.
 const maxSentBytes = 8 << 20
 
 // sendable reports whether a join can run next to the segments of its left side.
@@ -112,7 +116,8 @@ func (p *Pipeline) fragment() plan.Node {
 	return node
 }
 
-// nodes returns the nodes of the chain as fragment has them, the uppermost first, above those of others.
+// nodes returns the nodes of the chain as fragment has them, the uppermost first, above those of
+// others.
 func (p *Pipeline) nodes(above ...plan.Node) []plan.Node {
 	for _, s := range slices.Backward(p.steps) {
 		above = append(above, s.node)
@@ -120,7 +125,8 @@ func (p *Pipeline) nodes(above ...plan.Node) []plan.Node {
 	return append(above, p.scan)
 }
 
-// limited reports whether the chain's scan stops after some rows of all servers together: only who gathers them can count.
+// limited reports whether the chain's scan stops after some rows of all servers together: only who
+// gathers them can count.
 func (p *Pipeline) limited() bool { return p.there != nil && p.scan.Limit >= 0 }
 
 // openParts is open for those who merge what each worker and server makes of its part.
@@ -149,7 +155,8 @@ type farRows struct {
 // ready is a stream that says whether all its rows are there.
 type ready interface{ Ready() bool }
 
-// take gives a stream that nobody has taken, one that is there if there is one; false: all are. It is for several goroutines.
+// take gives a stream that nobody has taken, one that is there if there is one; false: all are. It
+// is for several goroutines.
 func (o *farRows) take() (Operator, bool) {
 	o.taking.Lock()
 	defer o.taking.Unlock()

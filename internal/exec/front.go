@@ -12,19 +12,21 @@ const (
 	maxFrontCells = 1 << 22
 	// maxFrontLongs is how many different values a Long column may show before a front gives up on it.
 	maxFrontLongs = 1 << 14
-	// frontShare is how many cells there may be for each row met so far: as many will come, and clearing a cell costs far less than
-	// looking a row up in the table.
+	// frontShare is how many cells there may be for each row met so far: as many will come, and
+	// clearing a cell costs far less than looking a row up in the table.
 	frontShare = 16
 )
 
-// front is an array in front of a keyTable. Each combination of dictionary codes, and of the values of Long columns with few values,
-// has a cell that remembers the key's number. It serves as long as the dictionaries stay the same, which is one segment, and is only
-// made when it has fewer cells than a small multiple of the rows that came with these dictionaries.
+// front is an array in front of a keyTable. Each combination of dictionary codes, and of the values
+// of Long columns with few values, has a cell that remembers the key's number. It serves as long as
+// the dictionaries stay the same, which is one segment, and is only made when it has fewer cells
+// than a small multiple of the rows that came with these dictionaries.
 type front struct {
 	dims  []frontDim
 	cells []uint32 // number+1, 0: not known
 	rows  int      // met with these dictionaries, while cells are not made
-	// runs says that cells are for one value of each Long column at a time: there would be too many for all values together.
+	// runs says that cells are for one value of each Long column at a time: there would be too many
+	// for all values together.
 	runs bool
 	off  bool     // this table's keys are not for fronts
 	at   []uint32 // scratch: by row its cell
@@ -52,8 +54,9 @@ func (f *front) bytes() int64 {
 	return 4 * int64(cap(f.cells)+cap(f.at)+cap(f.miss)+cap(f.more))
 }
 
-// find fills out with the numbers of the rows whose cell is known and returns one row of each other cell, of which learn is told. It reports
-// false if the rows are not for the front, and out was not touched.
+// find fills out with the numbers of the rows whose cell is known and returns one row of each other
+// cell, of which learn is told. It reports false if the rows are not for the front, and out was not
+// touched.
 func (f *front) find(t *keyTable, keys []*vector.Vector, n int, out []uint32) (misses []uint32, ok bool) {
 	if f.off || len(keys) == 0 || n == 0 {
 		return nil, false
@@ -89,7 +92,8 @@ func (f *front) find(t *keyTable, keys []*vector.Vector, n int, out []uint32) (m
 	return f.miss, true
 }
 
-// plainCodes returns the codes of one or two columns without nulls, whose addresses are quickly made; nil: the columns are others.
+// plainCodes returns the codes of one or two columns without nulls, whose addresses are quickly
+// made; nil: the columns are others.
 func plainCodes(keys []*vector.Vector) (codes [][]uint32) {
 	if len(keys) > 2 {
 		return nil
@@ -103,8 +107,8 @@ func plainCodes(keys []*vector.Vector) (codes [][]uint32) {
 	return codes
 }
 
-// look sets out to the numbers of the rows with the given cells, eight at a time: that of a cell which is not known wraps around, so that one
-// test tells whether any of them is.
+// look sets out to the numbers of the rows with the given cells, eight at a time: that of a cell
+// which is not known wraps around, so that one test tells whether any of them is.
 func (f *front) look(at, out []uint32) {
 	cells, row := f.cells, 0
 	for len(at) >= 8 && len(out) >= 8 {
@@ -123,7 +127,8 @@ func (f *front) look(at, out []uint32) {
 	}
 }
 
-// missed notes which of the rows from row on, with the given cells, are misses, and their addresses.
+// missed notes which of the rows from row on, with the given cells, are misses, and their
+// addresses.
 func (f *front) missed(row int, at []uint32) {
 	for i, c := range at {
 		switch f.cells[c] {
@@ -152,7 +157,8 @@ func (f *front) addressTwo(first, second []uint32) {
 	}
 }
 
-// learn sets the cells of the rows that find has returned, and which were found in the table, and the numbers of all rows of these cells.
+// learn sets the cells of the rows that find has returned, and which were found in the table, and
+// the numbers of all rows of these cells.
 func (f *front) learn(found, out []uint32) {
 	for i, r := range f.miss {
 		out[r] = found[i]
@@ -207,7 +213,8 @@ func (f *front) place(keys []*vector.Vector, n int) bool {
 	return true
 }
 
-// fit makes d the dimension of a column of such values; false if it can't be one. With runs the n values of a Long column must be equal.
+// fit makes d the dimension of a column of such values; false if it can't be one. With runs the n
+// values of a Long column must be equal.
 func (d *frontDim) fit(k *vector.Vector, n int, runs bool) bool {
 	switch {
 	case k.Type.Kind == vector.KindLong && runs:
@@ -284,15 +291,18 @@ type longSet struct {
 	base int64
 }
 
-// nearValues is how many values around the first one have their ordinals in an array: identifiers, days and the like mostly do.
+// nearValues is how many values around the first one have their ordinals in an array: identifiers,
+// days and the like mostly do.
 const nearValues = 1 << 16
 
-// room returns a number of ordinals that leaves space for values to come, in powers of two so that it seldom changes.
+// room returns a number of ordinals that leaves space for values to come, in powers of two so that
+// it seldom changes.
 func (s *longSet) room() uint32 {
 	return uint32(1) << bits.Len(uint(max(len(s.values)+1, 16)))
 }
 
-// address adds ordinal*step of each row; it reports false when a value would have an ordinal of room or more.
+// address adds ordinal*step of each row; it reports false when a value would have an ordinal of
+// room or more.
 func (s *longSet) address(v *vector.Vector, at []uint32, step, room uint32) bool {
 	if v.Const {
 		o := s.ordinalAt(v, 0)

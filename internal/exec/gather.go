@@ -14,8 +14,8 @@ import (
 // gatherDepth is how many batches of each morsel may wait for the consumer.
 const gatherDepth = 4
 
-// gatherOp makes one stream of a pipeline's workers. Rows come in the order of the segments and their rows, whatever the number of
-// workers.
+// gatherOp makes one stream of a pipeline's workers. Rows come in the order of the segments and
+// their rows, whatever the number of workers.
 type gatherOp struct {
 	p     *Pipeline
 	limit int64 // rows still to give, -1: all

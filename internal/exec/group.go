@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"cmp"
 	"context"
 	"sync"
 
@@ -8,7 +9,8 @@ import (
 	"github.com/hengedb/henge/internal/segment"
 )
 
-// Group owns the goroutines of one operator. The first failure ends the group's context; Wait returns it when all have ended.
+// Group owns the goroutines of one operator. The first failure ends the group's context; Wait
+// returns it when all have ended.
 type Group struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
@@ -26,7 +28,8 @@ func NewGroup(ctx context.Context) *Group {
 // Context is done when a member failed, the group was stopped, or the context above is done.
 func (g *Group) Context() context.Context { return g.ctx }
 
-// Go starts f. A panic in it, also one that comes from a mapped file that can't be read, becomes the group's failure.
+// Go starts f. A panic in it, also one that comes from a mapped file that can't be read, becomes
+// the group's failure.
 func (g *Group) Go(f func(ctx context.Context) error) {
 	g.wg.Go(func() {
 		if err := Protect(func() error { return f(g.ctx) }); err != nil {
@@ -49,8 +52,8 @@ func (g *Group) Wait() error {
 	return g.err
 }
 
-// atOnce runs f n times, each time with another number from 0 on, on goroutines that take part in the query's share of the cores. One alone runs on the
-// goroutine that asks.
+// atOnce runs f n times, each time with another number from 0 on, on goroutines that take part in
+// the query's share of the cores. One alone runs on the goroutine that asks.
 func (e *Env) atOnce(ctx context.Context, n int, f func(ctx context.Context, i int) error) error {
 	if n == 1 {
 		return f(ctx, 0)
@@ -64,8 +67,9 @@ func (e *Env) atOnce(ctx context.Context, n int, f func(ctx context.Context, i i
 	return idle(ctx, g.Wait)
 }
 
-// Protect runs f and turns a panic into an error: reads of mapped files that the disk can't serve into a corruption fault, everything
-// else into a defensive one that carries the stack for the log. Query goroutines run nothing outside of it.
+// Protect runs f and turns a panic into an error: reads of mapped files that the disk can't serve
+// into a corruption fault, everything else into a defensive one that carries the stack for the log.
+// Query goroutines run nothing outside of it.
 func Protect(f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -73,4 +77,29 @@ func Protect(f func() error) (err error) {
 		}
 	}()
 	return segment.Guard(f)
+}
+
+// manyGroups says how many groups are many, so that they are found and merged in other ways than
+// few. Zeros stand for what is measured to be best; tests say less.
+type manyGroups struct {
+	// near is from how many groups on keys are looked at for being near each other (keyindex.go):
+	// fewer are found in the first caches anyway.
+	near int
+	// cache is how many bytes of an array by word and of values are found in a core's second cache,
+	// however many groups there are.
+	cache int
+	// aside is from how many groups on rows may be put aside (scatter.go): fewer fit in the second
+	// cache together.
+	aside int
+	// merge is from how many groups on workers' tables are merged on several cores (mergegroups.go,
+	// indexedparts.go).
+	merge int
+}
+
+// complete sets what is zero.
+func (m *manyGroups) complete() {
+	m.near = cmp.Or(m.near, 1<<12)
+	m.cache = cmp.Or(m.cache, 1<<22)
+	m.aside = cmp.Or(m.aside, 1<<15)
+	m.merge = cmp.Or(m.merge, 1<<15)
 }

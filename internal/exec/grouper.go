@@ -10,10 +10,12 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// grouper is a table of groups: their keys and, per aggregate, a state with a value for each. Without aggregates it is a set of rows.
+// grouper is a table of groups: their keys and, per aggregate, a state with a value for each.
+// Without aggregates it is a set of rows.
 //
-// When it does not fit in memory its groups are written to files (groupFiles), and it starts over empty. In the end each file is merged
-// by a grouper of its own, which may do the same one level further down.
+// When it does not fit in memory its groups are written to files (groupFiles), and it starts over
+// empty. In the end each file is merged by a grouper of its own, which may do the same one level
+// further down.
 //
 // A grouper belongs to one goroutine. Its files may be shared with those of other workers.
 type grouper struct {
@@ -32,7 +34,8 @@ type grouper struct {
 	// unfinished says that intermediate values are wanted in place of results.
 	unfinished bool
 
-	// aside says how rows can be put aside when there are many groups, nil: they can't. They are since scatter is there.
+	// aside says how rows can be put aside when there are many groups, nil: they can't. They are since
+	// scatter is there.
 	aside   *scatterable
 	scatter *scatter
 	rows    int // met so far
@@ -86,7 +89,8 @@ func (g *grouper) makeStates() error {
 	return nil
 }
 
-// find returns the groups of n rows, nil without keys, and makes room for new ones. The slice is valid until the next call.
+// find returns the groups of n rows, nil without keys, and makes room for new ones. The slice is
+// valid until the next call.
 func (g *grouper) find(keys []*vector.Vector, n int) []uint32 {
 	if g.table == nil {
 		return nil
@@ -97,15 +101,16 @@ func (g *grouper) find(keys []*vector.Vector, n int) []uint32 {
 	return groups
 }
 
-// sibling returns a grouper of no groups whose table has the same words for keys. It reserves no memory.
+// sibling returns a grouper of no groups whose table has the same words for keys. It reserves no
+// memory.
 func (g *grouper) sibling() (*grouper, error) {
 	o := &grouper{env: g.env, keys: g.keys, specs: g.specs, partial: g.partial, numeric: g.numeric, level: g.level, unfinished: g.unfinished,
 		table: g.table.sibling(), files: newGroupFiles(g.env, g.level)}
 	return o, o.makeStates()
 }
 
-// consider is told that n more rows were met, and looks for a quicker way to find groups when there are many: an array in place of hashing, or putting
-// rows aside.
+// consider is told that n more rows were met, and looks for a quicker way to find groups when there
+// are many: an array in place of hashing, or putting rows aside.
 func (g *grouper) consider(n int) {
 	g.rows += n
 	if g.table == nil || g.scatter != nil {
@@ -188,11 +193,12 @@ func (g *grouper) bytes() int64 {
 	return n
 }
 
-// smallTable is up to how many bytes of groups growth is not reserved before it happens: a worker takes no more than a few of these.
+// smallTable is up to how many bytes of groups growth is not reserved before it happens: a worker
+// takes no more than a few of these.
 const smallTable = 1 << 20
 
-// ahead returns how much more memory the groups may take while n more are added. What has no room for them is there twice while it grows, and
-// twice as large afterwards.
+// ahead returns how much more memory the groups may take while n more are added. What has no room
+// for them is there twice while it grows, and twice as large afterwards.
 func (g *grouper) ahead(n int) int64 {
 	if g.table == nil || g.bytes() < smallTable {
 		return 0
@@ -206,7 +212,8 @@ func (g *grouper) ahead(n int) int64 {
 	return more
 }
 
-// fits reserves what the groups take and what the next rows may add; false says that they do not fit.
+// fits reserves what the groups take and what the next rows may add; false says that they do not
+// fit.
 func (g *grouper) fits() bool {
 	if g.table != nil && g.table.full() {
 		return false
@@ -222,7 +229,8 @@ func (g *grouper) fit(ctx context.Context) error {
 	return g.spill(ctx)
 }
 
-// maxSpillLevel bounds how often a partition is split again: each level takes four bits of the hash.
+// maxSpillLevel bounds how often a partition is split again: each level takes four bits of the
+// hash.
 const maxSpillLevel = 8
 
 // spill writes all groups to the files and starts over.
@@ -250,7 +258,8 @@ func (g *grouper) spill(ctx context.Context) error {
 	return g.account.Set(g.bytes())
 }
 
-// each calls f with the groups in memory from lo up to, not including, hi, so many at a time, and their intermediate values.
+// each calls f with the groups in memory from lo up to, not including, hi, so many at a time, and
+// their intermediate values.
 func (g *grouper) each(rows int, f func(lo, hi int, parts []*vector.Vector) error) error {
 	for lo := 0; lo < g.groups(); lo += rows {
 		hi := min(lo+rows, g.groups())
@@ -359,7 +368,8 @@ func gathered(cols []*vector.Vector, rows []uint32) []*vector.Vector {
 // absorbRows is how many groups are handed from one table to another at once.
 const absorbRows = 1 << 14
 
-// results returns the groups as batches of the keys and, per aggregate, the result. It ends the grouper's life apart from close.
+// results returns the groups as batches of the keys and, per aggregate, the result. It ends the
+// grouper's life apart from close.
 func (g *grouper) results(ctx context.Context) (Operator, error) {
 	if !g.files.used() {
 		return &groupsOp{g: g}, nil

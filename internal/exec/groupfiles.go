@@ -8,12 +8,14 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// groupFiles are the groups that the workers of an aggregation have spilled: keys and intermediate values, spread over files by a hash of
-// the key, so that each file can be merged by itself. Many goroutines may write.
+// groupFiles are the groups that the workers of an aggregation have spilled: keys and intermediate
+// values, spread over files by a hash of the key, so that each file can be merged by itself. Many
+// goroutines may write.
 //
-// Where all tables have the same words for keys the words are written, and nobody looks at text again. From the time on that one of their
-// lexicons is retired keys are written as they are, also those that were written as words before: nobody counts the memory of a retired
-// lexicon but the tables that have it, which give it up when they have spilled.
+// Where all tables have the same words for keys the words are written, and nobody looks at text
+// again. From the time on that one of their lexicons is retired keys are written as they are, also
+// those that were written as words before: nobody counts the memory of a retired lexicon but the
+// tables that have it, which give it up when they have spilled.
 type groupFiles struct {
 	env   *Env
 	level int
@@ -33,7 +35,8 @@ func (f *groupFiles) used() bool {
 	return f.words != nil || f.values != nil
 }
 
-// of returns the files for the groups of t, and whether their keys are written as words; nil: they have to be made. The lock is held.
+// of returns the files for the groups of t, and whether their keys are written as words; nil: they
+// have to be made. The lock is held.
 func (f *groupFiles) of(t *keyTable) (files *partitions, words bool) {
 	switch {
 	case f.values != nil:
@@ -131,8 +134,8 @@ func (f *groupFiles) finish(ctx context.Context) error {
 	return nil
 }
 
-// spellOut writes groups whose keys are words anew, with keys as they are, as those that follow will be. The lock is held for it alone, or
-// nobody else writes any more.
+// spellOut writes groups whose keys are words anew, with keys as they are, as those that follow
+// will be. The lock is held for it alone, or nobody else writes any more.
 func (f *groupFiles) spellOut(ctx context.Context) error {
 	if err := f.words.flush(); err != nil {
 		return err
@@ -159,7 +162,8 @@ func (f *groupFiles) spellOut(ctx context.Context) error {
 	return nil
 }
 
-// merge returns the groups of one file, for an aggregation as that of g. The file is gone afterwards.
+// merge returns the groups of one file, for an aggregation as that of g. The file is gone
+// afterwards.
 func (f *groupFiles) merge(ctx context.Context, g *grouper, p int, memory *budget.Budget) (Operator, error) {
 	env := *f.env
 	env.Budget = memory
@@ -219,8 +223,8 @@ func (f *groupFiles) close() {
 	}
 }
 
-// spilledParts returns the groups of workers of which one has spilled: what they still hold follows into the files, and the files are the
-// parts.
+// spilledParts returns the groups of workers of which one has spilled: what they still hold follows
+// into the files, and the files are the parts.
 func spilledParts(ctx context.Context, workers []*grouper) (*groupParts, error) {
 	first := workers[0]
 	files := first.files
@@ -237,8 +241,9 @@ func spilledParts(ctx context.Context, workers []*grouper) (*groupParts, error) 
 	if err != nil {
 		return nil, err
 	}
-	// Each of several parts has memory that no other takes, so that one which is left without has groups of its own to spill. One alone is
-	// bounded by what the query is: if others hold all memory at this moment, it lives on what is spared for those who can't do without.
+	// Each of several parts has memory that no other takes, so that one which is left without has
+	// groups of its own to spill. One alone is bounded by what the query is: if others hold all memory
+	// at this moment, it lives on what is spared for those who can't do without.
 	takers, share := 1, budget.Unlimited
 	if free := first.env.Budget.Free(); first.level == 0 {
 		if takers = sharers(first.env.Threads, free); takers > 1 {

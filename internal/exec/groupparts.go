@@ -10,8 +10,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// groupParts are the groups of an aggregation, in parts that several goroutines may take. A part is made when it is taken, and its memory
-// is free again when it was read.
+// groupParts are the groups of an aggregation, in parts that several goroutines may take. A part is
+// made when it is taken, and its memory is free again when it was read.
 type groupParts struct {
 	n int
 	// takers is how many may take parts at once.
@@ -167,7 +167,8 @@ func newScatteredMain(g *grouper, dealt bool) scatteredMain {
 	return m
 }
 
-// dealtWithin returns what the keys of workers that deal them are among, nothing when some are null.
+// dealtWithin returns what the keys of workers that deal them are among, nothing when some are
+// null.
 func dealtWithin(workers []*grouper) dealtRange {
 	within := noLongs
 	for _, g := range workers {
@@ -211,7 +212,8 @@ func (s *scattered) part(ctx context.Context, p int) (Operator, error) {
 	return op, nil
 }
 
-// expected estimates how many groups partition p has from what became of rows before they were put aside.
+// expected estimates how many groups partition p has from what became of rows before they were put
+// aside.
 func (s *scattered) expected(p int) int {
 	groups, rows, aside := 0, 0, 0
 	for i, w := range s.workers {

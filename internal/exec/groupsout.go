@@ -11,10 +11,11 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// groupsOut is the part of an aggregation that runs next to the segments: it groups what they hold, merges that with the groups of other servers if it is
-// to, and gives the groups unfinished. Its
-// batches have a first column that names the table they are of, 0 for the groups with the calls that are plain, i for the different rows
-// of the i-th DISTINCT; then come the table's keys, then the intermediate values of its calls. A group may come more than once.
+// groupsOut is the part of an aggregation that runs next to the segments: it groups what they hold,
+// merges that with the groups of other servers if it is to, and gives the groups unfinished. Its
+// batches have a first column that names the table they are of, 0 for the groups with the calls
+// that are plain, i for the different rows of the i-th DISTINCT; then come the table's keys, then
+// the intermediate values of its calls. A group may come more than once.
 type groupsOut struct {
 	a      *aggregateOp
 	begun  bool
@@ -91,7 +92,8 @@ func (o *groupsOut) Close() {
 	o.a.Close()
 }
 
-// wanted returns the types of the batches of groups that were made elsewhere, by other servers or for the cache, by table.
+// wanted returns the types of the batches of groups that were made elsewhere, by other servers or
+// for the cache, by table.
 func (o *aggregateOp) wanted() ([][]vector.Type, error) {
 	tables := o.partials[0].all()
 	out := make([][]vector.Type, len(tables))
@@ -108,8 +110,9 @@ func (o *aggregateOp) wanted() ([][]vector.Type, error) {
 	return out, nil
 }
 
-// absorbFar merges the groups that other servers have made, the first that are there first. When they are many, each worker takes one server's after
-// another's into tables of its own, which are then merged like those of groups that were made here, by all of them.
+// absorbFar merges the groups that other servers have made, the first that are there first. When
+// they are many, each worker takes one server's after another's into tables of its own, which are
+// then merged like those of groups that were made here, by all of them.
 func (o *aggregateOp) absorbFar(ctx context.Context, workers []*partialGroups) error {
 	wanted, err := o.wanted()
 	if err != nil {
@@ -147,7 +150,8 @@ func (p *partialGroups) groups() int {
 	return n
 }
 
-// absorb merges a batch of groups that were made elsewhere, whose columns have the types that are wanted of its table.
+// absorb merges a batch of groups that were made elsewhere, whose columns have the types that are
+// wanted of its table.
 func (p *partialGroups) absorb(ctx context.Context, b *vector.Batch, wanted [][]vector.Type) error {
 	tables := p.all()
 	table := -1

@@ -11,8 +11,9 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// indexed are the groups of workers whose tables all find keys in an array by word, of words that mean the same in each. Such arrays are
-// merged side by side, a run of words after the other: nothing is hashed, and what a run needs lies in a core's cache.
+// indexed are the groups of workers whose tables all find keys in an array by word, of words that
+// mean the same in each. Such arrays are merged side by side, a run of words after the other:
+// nothing is hashed, and what a run needs lies in a core's cache.
 type indexed struct {
 	workers []*grouper
 	states  [][]*vector.Vector // by worker: intermediate values of all groups
@@ -23,8 +24,8 @@ type indexed struct {
 // indexedPart is how many words a part of indexed groups has at least.
 const indexedPart = 1 << 15
 
-// indexedParts returns the groups of workers as parts of the words, nil if they are not indexed alike, are few, or their values take more
-// memory than there is.
+// indexedParts returns the groups of workers as parts of the words, nil if they are not indexed
+// alike, are few, or their values take more memory than there is.
 func indexedParts(workers []*grouper) *groupParts {
 	first := workers[0]
 	if len(workers) == 1 || first.table == nil || !first.numeric {

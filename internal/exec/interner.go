@@ -8,10 +8,12 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// maxInterned is the text an interner takes before its owner has to start over: offsets have 32 bits, and a batch may still follow.
+// maxInterned is the text an interner takes before its owner has to start over: offsets have 32
+// bits, and a batch may still follow.
 const maxInterned = 3 << 30
 
-// interner numbers different texts 0, 1, 2, ... It keeps copies, in the form of a growing dictionary.
+// interner numbers different texts 0, 1, 2, ... It keeps copies, in the form of a growing
+// dictionary.
 type interner struct {
 	blob    []byte
 	offsets []uint32
@@ -72,7 +74,8 @@ func (x *interner) findOf(s string, tag uint64) (number uint32, ok bool) {
 	return 0, false
 }
 
-// together is how many texts are looked up at once: a processor waits for the memory of all of them together, where it would for each in turn.
+// together is how many texts are looked up at once: a processor waits for the memory of all of them
+// together, where it would for each in turn.
 const together = 32
 
 // lookup is what is known of texts that are looked up together.
@@ -83,7 +86,8 @@ type lookup struct {
 	touched byte // what was read to bring memory near, so that it is read
 }
 
-// read takes the tags of the entries of d that are looked up next: at most so many as are looked up together.
+// read takes the tags of the entries of d that are looked up next: at most so many as are looked up
+// together.
 func (l *lookup) read(d *vector.Dict, codes []uint32) {
 	for i, c := range codes {
 		l.tags[i] = tagOf(d.Value(c))
@@ -126,7 +130,8 @@ func (x *interner) findEach(d *vector.Dict, codes, numbers []uint32, l *lookup) 
 	}
 }
 
-// numberEach sets the numbers, plus 1, of the entries of d that l has read, adding those that are new.
+// numberEach sets the numbers, plus 1, of the entries of d that l has read, adding those that are
+// new.
 func (x *interner) numberEach(d *vector.Dict, codes, numbers []uint32, l *lookup) {
 	l.approach(x, len(codes))
 	for i, c := range codes {
@@ -134,8 +139,8 @@ func (x *interner) numberEach(d *vector.Dict, codes, numbers []uint32, l *lookup
 	}
 }
 
-// dict returns the texts so far as a dictionary. It stays as it is when texts are added, and is the same until then, so that those who
-// remember what they did with its entries can.
+// dict returns the texts so far as a dictionary. It stays as it is when texts are added, and is the
+// same until then, so that those who remember what they did with its entries can.
 func (x *interner) dict() *vector.Dict {
 	if x.made == nil || x.made.Len() != x.len() {
 		x.made = &vector.Dict{Offsets: slices.Clip(x.offsets), Blob: slices.Clip(x.blob)}
@@ -147,7 +152,8 @@ func (x *interner) bytes() int64 {
 	return int64(cap(x.blob)) + 4*int64(cap(x.offsets)) + 8*int64(cap(x.slots))
 }
 
-// ahead returns how much more memory the interner may take while n more texts are added that are as long as those it has.
+// ahead returns how much more memory the interner may take while n more texts are added that are as
+// long as those it has.
 func (x *interner) ahead(n int) int64 {
 	if x.len() == 0 {
 		return 0
@@ -162,7 +168,8 @@ func appendKeyText(b *vector.Builder, t vector.Type, p []byte) {
 	readKeyText(b, t, p)
 }
 
-// readKeyText appends the value at the start of p and returns the rest. The bytes are our own: they were written by vector.KeyText.
+// readKeyText appends the value at the start of p and returns the rest. The bytes are our own: they
+// were written by vector.KeyText.
 func readKeyText(b *vector.Builder, t vector.Type, p []byte) []byte {
 	if p[0] == 0 {
 		b.AppendNull()

@@ -10,12 +10,14 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// joinOp joins the left input, which streams, with the right one, which was read before: by hash when the join has keys, by searching
-// sorted rows when its condition compares the two sides, else as a block nested loop.
+// joinOp joins the left input, which streams, with the right one, which was read before: by hash
+// when the join has keys, by searching sorted rows when its condition compares the two sides, else
+// as a block nested loop.
 //
-// A right side that did not fit in memory lies in files. With keys, the left rows are spread likewise, and file by file is joined by a
-// joinOp of its own (a grace hash join). Without keys, or when all rows of a file have few of them, each left batch is joined with one block of the
-// file after the other.
+// A right side that did not fit in memory lies in files. With keys, the left rows are spread
+// likewise, and file by file is joined by a joinOp of its own (a grace hash join). Without keys, or
+// when all rows of a file have few of them, each left batch is joined with one block of the file
+// after the other.
 type joinOp struct {
 	node  *plan.Join
 	left  Operator
@@ -31,7 +33,8 @@ type joinOp struct {
 	blocks  *joinBlocks
 }
 
-// newJoin takes over left and build. Of the columns of both sides need are looked at; facts are those of the whole right input.
+// newJoin takes over left and build. Of the columns of both sides need are looked at; facts are
+// those of the whole right input.
 func newJoin(n *plan.Join, need []bool, left Operator, build *joinBuild, facts joinFacts, env *Env) (*joinOp, error) {
 	o := &joinOp{node: n, left: left, build: build, env: env, account: budget.NewAccount(env.Budget)}
 	var err error
@@ -124,7 +127,8 @@ func (o *joinOp) Next(ctx context.Context) (*vector.Batch, error) {
 	}
 }
 
-// rest gives the right rows without a partner, padded with nulls on the left, after the left input has ended.
+// rest gives the right rows without a partner, padded with nulls on the left, after the left input
+// has ended.
 func (o *joinOp) rest(ctx context.Context) (*vector.Batch, error) {
 	if o.probe.matched == nil {
 		return nil, io.EOF

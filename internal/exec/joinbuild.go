@@ -11,8 +11,9 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// joinBuild is the right input of a join, read to its end: a table when it fits in memory; otherwise files, spread by the hash of the
-// keys, or one file, without keys and when rows with the same key don't fit.
+// joinBuild is the right input of a join, read to its end: a table when it fits in memory;
+// otherwise files, spread by the hash of the keys, or one file, without keys and when rows with the
+// same key don't fit.
 type joinBuild struct {
 	env     *Env
 	node    *plan.Join
@@ -50,7 +51,8 @@ type joinRun struct {
 	morsel, row int
 }
 
-// buildJoin reads right, a pipeline or else an operator, and takes it over: the rows' text may lie in what right keeps open.
+// buildJoin reads right, a pipeline or else an operator, and takes it over: the rows' text may lie
+// in what right keeps open.
 func buildJoin(ctx context.Context, n *plan.Join, p *Pipeline, right Operator, level int, env *Env) (*joinBuild, error) {
 	b := &joinBuild{env: env, node: n, types: types(n.Right.Columns()), level: level, account: budget.NewAccount(env.Budget)}
 	var err error
@@ -210,7 +212,8 @@ func (b *joinBuild) finish(ctx context.Context) error {
 	return b.account.Set(size + b.table.bytes())
 }
 
-// keys returns the set of the keys of a right column that are not null, when the right side is in memory and so may be the set; else nil.
+// keys returns the set of the keys of a right column that are not null, when the right side is in
+// memory and so may be the set; else nil.
 func (b *joinBuild) keys(column int) *keySet {
 	v := b.table.rows.Cols[column]
 	held := b.account.Held()

@@ -2,12 +2,13 @@ package exec
 
 import "github.com/hengedb/henge/internal/vector"
 
-// joinFinder finds which rows of a table rows of the left side may be joined with. It is for one goroutine.
+// joinFinder finds which rows of a table rows of the left side may be joined with. It is for one
+// goroutine.
 type joinFinder struct {
 	table *joinTable
 	words *keyTable // a reader of the table's; nil: it has none
-	// By left row: of a table whose keys are unique, to is the partner + 1, 0: there is none. Else the partners are at places from up to, not including,
-	// to of the table's order.
+	// By left row: of a table whose keys are unique, to is the partner + 1, 0: there is none. Else the
+	// partners are at places from up to, not including, to of the table's order.
 	from, to []uint32
 	slots    []uint64 // of one call
 }
@@ -91,7 +92,8 @@ func (t *joinTable) rowsAt(first uint32, out []uint32) {
 	}
 }
 
-// longNumbers sets out to key number + 1 of each value of a Long column, 0 where there is none or the value is null. Numbers are distances.
+// longNumbers sets out to key number + 1 of each value of a Long column, 0 where there is none or
+// the value is null. Numbers are distances.
 func (t *joinTable) longNumbers(v *vector.Vector, out []uint32) {
 	if v.Const {
 		v = v.Flat()

@@ -6,8 +6,9 @@ import (
 	"sync/atomic"
 )
 
-// joinHash finds the rows of a join's right side by the words of their keys. It lies in parts by the upper bits of the hash of the keys, as in a radix
-// join (Manegold, Boncz, Kersten: Optimizing main-memory join on modern hardware, 2002), so that each part is built by one goroutine within
+// joinHash finds the rows of a join's right side by the words of their keys. It lies in parts by
+// the upper bits of the hash of the keys, as in a radix join (Manegold, Boncz, Kersten: Optimizing
+// main-memory join on modern hardware, 2002), so that each part is built by one goroutine within
 // its core's cache. It is read by any number of goroutines.
 type joinHash struct {
 	stride int  // words of a key
@@ -16,10 +17,11 @@ type joinHash struct {
 	order  []uint32 // rows by key; nil: no key has two
 }
 
-// joinPart is the keys of one part: an open-addressing table over entries. An entry is the words of a key, then which rows have it.
+// joinPart is the keys of one part: an open-addressing table over entries. An entry is the words of
+// a key, then which rows have it.
 //
-// That is row, or from and to in the upper half for places of order when some key of the table has several rows. Of entries with one key only the
-// first is found.
+// That is row, or from and to in the upper half for places of order when some key of the table has
+// several rows. Of entries with one key only the first is found.
 type joinPart struct {
 	slots   []uint64 // tag<<32 | entry+1, 0: free; the top bits of the tag are the home place
 	shift   uint     // 32 - log2(len(slots))
@@ -28,15 +30,18 @@ type joinPart struct {
 }
 
 const (
-	// joinPartRows is how many rows a part should have: with them and its slots it fits into a core's cache.
+	// joinPartRows is how many rows a part should have: with them and its slots it fits into a core's
+	// cache.
 	joinPartRows = 1 << 13
-	// maxJoinBits is how many parts there are at most: more would not be written to at once without waiting for memory.
+	// maxJoinBits is how many parts there are at most: more would not be written to at once without
+	// waiting for memory.
 	maxJoinBits = 8
 	// joinChunkRows is how many rows make another goroutine worth while.
 	joinChunkRows = 1 << 15
 )
 
-// newJoinHash returns a table of n keys, of which words has a stride each. Rows of without have no key; nil: all have one.
+// newJoinHash returns a table of n keys, of which words has a stride each. Rows of without have no
+// key; nil: all have one.
 func newJoinHash(ctx context.Context, words []uint64, stride, n int, without []bool, env *Env) (*joinHash, error) {
 	h := &joinHash{stride: stride}
 	for n>>h.bits > joinPartRows && h.bits < maxJoinBits {
@@ -157,7 +162,8 @@ func (h *joinHash) index(p *joinPart) {
 	}
 }
 
-// group brings the rows of each key of a part together, in their order, at place begin of the order and behind.
+// group brings the rows of each key of a part together, in their order, at place begin of the order
+// and behind.
 func (h *joinHash) group(p *joinPart, begin int) {
 	s, w := h.stride, h.stride+1
 	n := len(p.entries) / w
@@ -197,8 +203,9 @@ func (h *joinHash) group(p *joinPart, begin int) {
 	p.of = nil
 }
 
-// find sets to to row + 1 for each of the keys in rows, 0 where there is none; or, if some key has several rows, from and to to where its rows begin
-// and end in order, which is one place where there are none. Keys have their hashes.
+// find sets to to row + 1 for each of the keys in rows, 0 where there is none; or, if some key has
+// several rows, from and to to where its rows begin and end in order, which is one place where
+// there are none. Keys have their hashes.
 func (h *joinHash) find(rows, hashes, slots []uint64, from, to []uint32) {
 	shift := 64 - h.bits
 	for i, hash := range hashes { // so that the memory for many rows is waited for at once

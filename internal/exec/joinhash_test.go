@@ -13,7 +13,8 @@ import (
 	"github.com/hengedb/henge/internal/plan"
 )
 
-// A table of keys finds all rows of each, in their order, however many parts it has and however many goroutines build it.
+// A table of keys finds all rows of each, in their order, however many parts it has and however
+// many goroutines build it.
 func TestJoinHashFindsTheRowsOfEachKey(t *testing.T) {
 	r := rand.New(rand.NewPCG(31, 1))
 	for _, c := range []struct {
@@ -81,7 +82,8 @@ func TestJoinHashFindsTheRowsOfEachKey(t *testing.T) {
 	}
 }
 
-// The right side of a join is read by many workers; its rows come in the order of its segments all the same, and spill as those of one.
+// The right side of a join is read by many workers; its rows come in the order of its segments all
+// the same, and spill as those of one.
 func TestManyReadersOfTheRightSideAreLikeOne(t *testing.T) {
 	r := rand.New(rand.NewPCG(32, 1))
 	s := &store{t: t}
@@ -104,7 +106,8 @@ func TestManyReadersOfTheRightSideAreLikeOne(t *testing.T) {
 	}
 }
 
-// Rows with the same key that do not fit in memory, which no hash tells apart, are joined block by block.
+// Rows with the same key that do not fit in memory, which no hash tells apart, are joined block by
+// block.
 func TestRowsOfOneKeyThatDoNotFitAreJoined(t *testing.T) {
 	r := rand.New(rand.NewPCG(33, 1))
 	s := &store{t: t}

@@ -7,14 +7,15 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// joinFacts is what a join has to know of its whole right input, where a table may have a part of it only.
+// joinFacts is what a join has to know of its whole right input, where a table may have a part of
+// it only.
 type joinFacts struct {
 	any     bool // has rows
 	nullKey bool
 }
 
-// joinProbe joins left batches with a table. Candidate pairs are collected by row number, an output batch at a time; then the residual
-// condition decides. It is for one goroutine.
+// joinProbe joins left batches with a table. Candidate pairs are collected by row number, an output
+// batch at a time; then the residual condition decides. It is for one goroutine.
 type joinProbe struct {
 	node       *plan.Join
 	leftTypes  []vector.Type
@@ -29,16 +30,19 @@ type joinProbe struct {
 	table *joinTable
 	keys  joinFinder
 	base  int // number of the table's first row in matched
-	// last says that no further table follows for the present batch, so that left rows without a partner are known.
+	// last says that no further table follows for the present batch, so that left rows without a
+	// partner are known.
 	last bool
 
 	batch *vector.Batch
-	// ranged says that the ranges of the batch are known. On is what has to be asked of pairs then, or all of the condition; nil: nothing.
+	// ranged says that the ranges of the batch are known. On is what has to be asked of pairs then, or
+	// all of the condition; nil: nothing.
 	ranged bool
 	on     *expr.Program
 	found  []bool           // by left row: has a partner
 	nulls  []*vector.Vector // by output column: what stands for one that nobody looks at
-	// gatherers are by output column, where a batch need not stay valid when the next is asked for; nil: it must.
+	// gatherers are by output column, where a batch need not stay valid when the next is asked for;
+	// nil: it must.
 	gatherers []vector.Gatherer
 	pairsBuf  [2][]uint32
 	outerBuf  [2][]uint32
@@ -105,8 +109,8 @@ func (p *joinProbe) candidates(i int) (lo, hi uint32) {
 	return p.keys.candidates(i)
 }
 
-// take sets out to the right rows that left row i may be joined with, at places from lo up to hi, and returns how many there are and the place behind
-// them.
+// take sets out to the right rows that left row i may be joined with, at places from lo up to hi,
+// and returns how many there are and the place behind them.
 func (p *joinProbe) take(i int, lo, hi uint32, out []uint32) (n int, next uint32) {
 	if p.ranged {
 		return p.ranges.take(i, lo, out[:min(len(out), int(hi-lo))])
@@ -116,7 +120,8 @@ func (p *joinProbe) take(i int, lo, hi uint32, out []uint32) (n int, next uint32
 	return n, lo + uint32(n)
 }
 
-// step joins as many rows of the batch as give one output batch, which may be nil; done says that the batch is finished.
+// step joins as many rows of the batch as give one output batch, which may be nil; done says that
+// the batch is finished.
 func (p *joinProbe) step() (out *vector.Batch, done bool, err error) {
 	from := p.row
 	if p.node.LeftOnly() && p.on == nil {
@@ -164,7 +169,8 @@ func (p *joinProbe) atOnce() (out *vector.Batch, ok bool) {
 	return nil, false
 }
 
-// collect returns the next candidate pairs, at most as many as an output batch has rows, and goes on by them. They stay until it is called again.
+// collect returns the next candidate pairs, at most as many as an output batch has rows, and goes
+// on by them. They stay until it is called again.
 func (p *joinProbe) collect() (lefts, rights []uint32) {
 	lefts, rights = p.buffers(p.rows)
 	k := 0
@@ -221,7 +227,8 @@ func (p *joinProbe) meet(rights []uint32) {
 	}
 }
 
-// search looks at some candidates of each row that has not found a partner, at more of them each time: most rows that have one find it soon.
+// search looks at some candidates of each row that has not found a partner, at more of them each
+// time: most rows that have one find it soon.
 func (p *joinProbe) search() (out *vector.Batch, done bool, err error) {
 	take, left, k := max(1, min(p.next, uint32(p.rows/max(1, p.searching)))), 0, 0
 	lefts, rights := p.buffers(int(take) * p.searching)
@@ -255,7 +262,8 @@ func (p *joinProbe) search() (out *vector.Batch, done bool, err error) {
 	return nil, false, nil
 }
 
-// alone reports whether every left row is joined with one right row, the same for all, as with the value of a subquery.
+// alone reports whether every left row is joined with one right row, the same for all, as with the
+// value of a subquery.
 func (p *joinProbe) alone() bool {
 	if p.ranged || p.table.keyed() || p.table.rows.N != 1 || !p.last || p.base != 0 {
 		return false
@@ -319,7 +327,8 @@ func (p *joinProbe) validity(n int) vector.Bitmap {
 	return p.valid
 }
 
-// rightPadded appends the right columns to out: the given rows, and nulls where valid is not set, which is so missing times.
+// rightPadded appends the right columns to out: the given rows, and nulls where valid is not set,
+// which is so missing times.
 func (p *joinProbe) rightPadded(out *vector.Batch, rights []uint32, valid vector.Bitmap, missing int) *vector.Batch {
 	for i, c := range p.table.rows.Cols {
 		at := len(p.leftTypes) + i
@@ -392,7 +401,8 @@ func (p *joinProbe) reuse() {
 	p.gatherers = make([]vector.Gatherer, len(p.leftTypes)+len(p.rightTypes))
 }
 
-// unused returns n nulls for output column i, the same as for the batch before if that had as many rows.
+// unused returns n nulls for output column i, the same as for the batch before if that had as many
+// rows.
 func (p *joinProbe) unused(i int, t vector.Type, n int) *vector.Vector {
 	if p.nulls == nil {
 		p.nulls = make([]*vector.Vector, len(p.leftTypes)+len(p.rightTypes))
@@ -416,7 +426,8 @@ func (p *joinProbe) every(lefts []uint32) bool {
 	return true
 }
 
-// outer gives the pairs and, in between, the finished left rows without a partner, padded with nulls.
+// outer gives the pairs and, in between, the finished left rows without a partner, padded with
+// nulls.
 func (p *joinProbe) outer(lefts, rights []uint32, from, to int) *vector.Batch {
 	if !p.last {
 		return p.pairs(lefts, rights)

@@ -13,8 +13,9 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// rangeCondition is what is asked of the order of values of both sides by the condition of a join, beside its keys: the right rows of each key lie
-// sorted by one value, so that binary search finds the range of them for a left row, and within it a tree of maxima finds those for which a second
+// rangeCondition is what is asked of the order of values of both sides by the condition of a join,
+// beside its keys: the right rows of each key lie sorted by one value, so that binary search finds
+// the range of them for a left row, and within it a tree of maxima finds those for which a second
 // comparison holds, as where a value of one side lies between two of the other.
 type rangeCondition struct {
 	width  int          // columns of the left side
@@ -68,7 +69,8 @@ func (c *rangeCondition) bothSides(others []*rangeBound, b *rangeBound) bool {
 	return slices.ContainsFunc(others, func(o *rangeBound) bool { return o != nil && o.below != b.below && expr.Equal(o.right, b.right) })
 }
 
-// rangeBoundOf returns what a term asks of the order of the two sides, nil if it asks something else.
+// rangeBoundOf returns what a term asks of the order of the two sides, nil if it asks something
+// else.
 func rangeBoundOf(term expr.Expr, width int) *rangeBound {
 	call, ok := term.(*expr.Call)
 	if !ok || len(call.Args) != 2 || plan.IsVolatile(call) {
@@ -97,7 +99,8 @@ func rangeBoundOf(term expr.Expr, width int) *rangeBound {
 	return b
 }
 
-// joinRanges are the right rows in the order of a value, with keys by key as the table has them. It is read by any number of goroutines.
+// joinRanges are the right rows in the order of a value, with keys by key as the table has them. It
+// is read by any number of goroutines.
 type joinRanges struct {
 	rows   []uint32 // by place of the table's order; those of equal values in their order
 	values []int64  // of rows, as orderOf has them
@@ -109,7 +112,8 @@ const (
 	rangeRowBytes = 4 + 8 + 9 + 24 + 8
 	// rangeWorth is how many candidates for each right row are looked at before the rows are sorted.
 	rangeWorth = 32
-	// fewOfKey is with how many rows of each key, on average, the rest of the condition is asked of each.
+	// fewOfKey is with how many rows of each key, on average, the rest of the condition is asked of
+	// each.
 	fewOfKey = 8
 )
 
@@ -215,7 +219,8 @@ func (a rangeRow) compare(b rangeRow) int {
 // noGroup is the group of rows without a key.
 const noGroup = math.MaxUint32
 
-// groups returns by row the place where the rows of its key begin, nil without keys; ok is false if keys have few rows.
+// groups returns by row the place where the rows of its key begin, nil without keys; ok is false if
+// keys have few rows.
 func (t *joinTable) groups() (groups []uint32, ok bool) {
 	if !t.keyed() {
 		return nil, true
@@ -241,7 +246,8 @@ func (t *joinTable) groups() (groups []uint32, ok bool) {
 	return groups, members >= fewOfKey*t.rows.N
 }
 
-// rightOrder returns the values of e, an expression over both sides that looks at the right one only, of all right rows.
+// rightOrder returns the values of e, an expression over both sides that looks at the right one
+// only, of all right rows.
 func rightOrder(e expr.Expr, width int, rows *vector.Batch, env *Env) (values []int64, valid vector.Bitmap, err error) {
 	program, err := expr.Compile(expr.Remap(e, func(c int) int { return c - width }), env.Expr)
 	if err != nil {
@@ -269,7 +275,8 @@ func rightOrder(e expr.Expr, width int, rows *vector.Batch, env *Env) (values []
 	return values, valid, nil
 }
 
-// orderOf sets out to numbers that have the order of the values of v, Longs or Doubles: -0.0 is 0.0, and NaN the greatest.
+// orderOf sets out to numbers that have the order of the values of v, Longs or Doubles: -0.0 is
+// 0.0, and NaN the greatest.
 func orderOf(v *vector.Vector, out []int64) {
 	v = v.Flat()
 	if v.Type.Kind == vector.KindLong {
@@ -311,8 +318,8 @@ type rangeProbe struct {
 	limits []int64  // of the second comparison
 }
 
-// newRangeProbe returns nil if the join's condition is nothing to be searched for. With existence pairs are not listed one by one, so that a second
-// comparison must decide alone.
+// newRangeProbe returns nil if the join's condition is nothing to be searched for. With existence
+// pairs are not listed one by one, so that a second comparison must decide alone.
 func newRangeProbe(n *plan.Join, existence bool, env *Env) (*rangeProbe, error) {
 	c := rangeConditionOf(n)
 	if c == nil {
@@ -339,7 +346,8 @@ func newRangeProbe(n *plan.Join, existence bool, env *Env) (*rangeProbe, error) 
 	return p, err
 }
 
-// begin finds the ranges of the present batch of a join, and reports whether it did: for few candidates a table is not sorted.
+// begin finds the ranges of the present batch of a join, and reports whether it did: for few
+// candidates a table is not sorted.
 func (p *rangeProbe) begin(j *joinProbe) (bool, error) {
 	if j.table.ranges == nil {
 		return false, nil
@@ -425,12 +433,14 @@ func (p *rangeProbe) limit(v *vector.Vector) {
 	}
 }
 
-// next returns the first place from from on that a left row is joined with, the end of its range if there is none.
+// next returns the first place from from on that a left row is joined with, the end of its range if
+// there is none.
 func (p *rangeProbe) next(i int, from uint32) uint32 {
 	return uint32(p.ranges.second.next(int(from), int(p.hi[i]), p.limits[i]))
 }
 
-// take sets out to the rows that left row i is joined with, from a place on, and returns how many there are and the place behind them.
+// take sets out to the rows that left row i is joined with, from a place on, and returns how many
+// there are and the place behind them.
 func (p *rangeProbe) take(i int, from uint32, out []uint32) (n int, next uint32) {
 	rows, hi := p.ranges.rows, p.hi[i]
 	if p.second == nil {
@@ -445,7 +455,8 @@ func (p *rangeProbe) take(i int, from uint32, out []uint32) (n int, next uint32)
 	return n, from
 }
 
-// maxTree finds values that are large enough: above the values lie the maxima of each treeFan of them, above these those of treeFan maxima and so on.
+// maxTree finds values that are large enough: above the values lie the maxima of each treeFan of
+// them, above these those of treeFan maxima and so on.
 type maxTree struct {
 	levels [][]int64 // the values first
 }
@@ -468,7 +479,8 @@ func newMaxTree(values []int64) *maxTree {
 	return t
 }
 
-// next returns the first place from from up to, not including, to whose value is at least limit, to if there is none.
+// next returns the first place from from up to, not including, to whose value is at least limit, to
+// if there is none.
 func (t *maxTree) next(from, to int, limit int64) int {
 	for at := from; at < to; {
 		level := 0

@@ -14,7 +14,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// A row is a number, a text, a fraction or NaN, the begin and the end of a span; all but the first may be null.
+// A row is a number, a text, a fraction or NaN, the begin and the end of a span; all but the first
+// may be null.
 var spanTypes = []vector.Type{long, str, double, long, long}
 
 func randomSpans(r *rand.Rand, n int) [][]any {
@@ -130,7 +131,8 @@ func evenSum(t *testing.T, a, b expr.Expr) expr.Expr {
 	return compare(t, "=", apply("MOD", apply("+", a, b), number1(2)), number1(0))
 }
 
-// What a left row has no use for need not be computed: a value of the right side that can't be computed is an error only where rows meet.
+// What a left row has no use for need not be computed: a value of the right side that can't be
+// computed is an error only where rows meet.
 func TestRangeJoinWithNothingOnTheLeftComputesNothing(t *testing.T) {
 	quotient, err := expr.NewCall(expr.MustLookup("/"), []expr.Expr{number1(1), column(1, long)}, fault.Span{})
 	if err != nil {

@@ -9,7 +9,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// joinRows collects right rows of a join. Text that comes as codes of a dictionary, as that of a segment does, stays codes.
+// joinRows collects right rows of a join. Text that comes as codes of a dictionary, as that of a
+// segment does, stays codes.
 type joinRows struct {
 	cols  []joinColumn
 	n     int
@@ -130,7 +131,8 @@ func (r *joinRows) build() *vector.Batch {
 	return out
 }
 
-// joinedRows returns the rows of all readers in the order of their morsels, and leaves the readers empty.
+// joinedRows returns the rows of all readers in the order of their morsels, and leaves the readers
+// empty.
 func joinedRows(ctx context.Context, readers []joinReader, env *Env) (*vector.Batch, error) {
 	first := readers[0].rows
 	if len(readers) == 1 && len(readers[0].runs) == 0 {
@@ -224,7 +226,8 @@ func joined(t vector.Type, pieces []*vector.Vector, n int) *vector.Vector {
 	return b.Build()
 }
 
-// usefulDict is how many entries there may be in a dictionary for each row that has one, for looking at all of them.
+// usefulDict is how many entries there may be in a dictionary for each row that has one, for
+// looking at all of them.
 const usefulDict = 16
 
 // oneDictionary returns n rows that have the codes of one dictionary, nil if they have not.
@@ -262,8 +265,8 @@ func validOf(pieces []*vector.Vector, n int) vector.Bitmap {
 	return valid
 }
 
-// shrunk returns v, which has codes, over a dictionary of the entries that it uses, unless these are most of them: what follows is done once for
-// each entry.
+// shrunk returns v, which has codes, over a dictionary of the entries that it uses, unless these
+// are most of them: what follows is done once for each entry.
 func shrunk(v *vector.Vector) *vector.Vector {
 	places := make([]uint32, v.Dict.Len()) // + 1; 0: not used
 	var entries []string
@@ -285,8 +288,8 @@ func shrunk(v *vector.Vector) *vector.Vector {
 	return out
 }
 
-// encoded gives n rows of texts codes of a dictionary of their own when there are many repetitions, so that what is done with the joined rows is done
-// once per value; else it returns nil.
+// encoded gives n rows of texts codes of a dictionary of their own when there are many repetitions,
+// so that what is done with the joined rows is done once per value; else it returns nil.
 func encoded(pieces []*vector.Vector, n int) *vector.Vector {
 	texts := &interner{}
 	codes := make([]uint32, n)

@@ -9,7 +9,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// The right rows of a join are the same however their texts come, and texts of one dictionary stay codes of the entries that are used.
+// The right rows of a join are the same however their texts come, and texts of one dictionary stay
+// codes of the entries that are used.
 func TestJoinRowsKeepCodesOfOneDictionary(t *testing.T) {
 	coded := func(d *vector.Dict, null int, codes ...uint32) *vector.Batch {
 		v := vector.FromCodes(codes, d)

@@ -8,21 +8,25 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// fewNumbers is how far apart the keys of a small table may lie to be numbered by distance: dates written as 20240131 do.
+// fewNumbers is how far apart the keys of a small table may lie to be numbered by distance: dates
+// written as 20240131 do.
 const fewNumbers = 1 << 18
 
-// joinTable is the build side of a join: its rows and, by key, which rows have it. It is read by any number of goroutines.
+// joinTable is the build side of a join: its rows and, by key, which rows have it. It is read by
+// any number of goroutines.
 //
-// Without keys every row is a candidate for every other. Rows with a null in a key that is not null-safe (or NaN, which equals nothing)
-// are kept and have no key: they have no partner.
+// Without keys every row is a candidate for every other. Rows with a null in a key that is not
+// null-safe (or NaN, which equals nothing) are kept and have no key: they have no partner.
 //
-// Keys of one Long column whose values lie close together have numbers, the distances from the least, and so have those of one column of text, which
-// is numbered. Others are found in a hash table.
+// Keys of one Long column whose values lie close together have numbers, the distances from the
+// least, and so have those of one column of text, which is numbered. Others are found in a hash
+// table.
 type joinTable struct {
 	rows *vector.Batch
 	free int64
 	equi []plan.EquiKey // empty: no keys
-	// ranges are the rows in the order of a value, if the condition asks for it; nil: it does not, or keys have one row.
+	// ranges are the rows in the order of a value, if the condition asks for it; nil: it does not, or
+	// keys have one row.
 	ranges *lazyRanges
 
 	words *keyTable // turns keys into words; nil: they are Longs with numbers
@@ -30,7 +34,8 @@ type joinTable struct {
 	least int64     // number 0,
 	span  uint64    // and how many numbers there are
 
-	// unique says that no key has two rows; only is then by key number + 1 the row + 1, 0: there is none.
+	// unique says that no key has two rows; only is then by key number + 1 the row + 1, 0: there is
+	// none.
 	unique bool
 	only   []uint32
 	// Else there are:
@@ -218,7 +223,8 @@ func (t *joinTable) bytes() int64 {
 // joinRowBytes is about what indexing takes per row, before the table exists.
 func joinRowBytes(keys int) int64 { return int64(16*(keys+1) + 16 + 12) }
 
-// withoutKey returns which of n rows have no key: a null where nulls are not equal, or NaN. It is nil if all have one.
+// withoutKey returns which of n rows have no key: a null where nulls are not equal, or NaN. It is
+// nil if all have one.
 func withoutKey(cols []*vector.Vector, equi []plan.EquiKey, n int) []bool {
 	out := nullKeys(cols, equi, n)
 	for c, v := range cols {
@@ -240,8 +246,8 @@ func withoutKey(cols []*vector.Vector, equi []plan.EquiKey, n int) []bool {
 	return out
 }
 
-// nullKeys returns which of n rows have a null in a key where nulls are not equal; nil: none. NOT IN asks for them: it is unknown of a
-// null, while NaN is not among any rows.
+// nullKeys returns which of n rows have a null in a key where nulls are not equal; nil: none. NOT
+// IN asks for them: it is unknown of a null, while NaN is not among any rows.
 func nullKeys(cols []*vector.Vector, equi []plan.EquiKey, n int) []bool {
 	var out []bool
 	for c, v := range cols {

@@ -22,14 +22,16 @@ func (m rowMarks) set(row int) {
 	}
 }
 
-// unmatched is what the workers of a RIGHT or FULL join share: which right rows have a partner is known when all of them have ended.
+// unmatched is what the workers of a RIGHT or FULL join share: which right rows have a partner is
+// known when all of them have ended.
 type unmatched struct {
 	marks   rowMarks
 	working atomic.Int64 // workers that have not come to the end of their left rows
 	given   atomic.Bool  // one of them, the last, gives the rows without a partner: a worker that begins later finds nothing to do
 }
 
-// left is called by a worker at the end of its left rows, once, and reports whether it gives the right rows that were left over.
+// left is called by a worker at the end of its left rows, once, and reports whether it gives the
+// right rows that were left over.
 func (u *unmatched) left() bool { return u.working.Add(-1) == 0 && !u.given.Swap(true) }
 
 // unmatched gives the next of the right rows without a partner, if this worker gives them.
@@ -53,7 +55,8 @@ func (o *probeOp) unmatched(ctx context.Context) (*vector.Batch, error) {
 	return o.probe.rightOnly(rows), nil
 }
 
-// missing returns rows from from up to, not including, to that are not marked, at most n, less base, and where to go on.
+// missing returns rows from from up to, not including, to that are not marked, at most n, less
+// base, and where to go on.
 func (m rowMarks) missing(from, to, base, n int) (rows []uint32, next int) {
 	for ; from < to && len(rows) < n; from++ {
 		if !m.get(from) {

@@ -9,7 +9,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// A worker that begins while another one ends gives the right rows without a partner of the lower join; for the upper one they are partners.
+// A worker that begins while another one ends gives the right rows without a partner of the lower
+// join; for the upper one they are partners.
 func TestRightRowsWithoutAPartnerFindOneInTheNextJoin(t *testing.T) {
 	tables := visits(t, 8, 3)
 	scan := &plan.Scan{DataSource: "visits", Limit: -1, Out: []plan.Column{{Name: "ms", Type: expr.FromRuntime(long, false)}}}

@@ -7,15 +7,17 @@ import (
 	"github.com/hengedb/henge/internal/plan"
 )
 
-// KeptFragment is what a Broker keeps of a fragment that other servers run: the groups of each of their segments, as they give them.
+// KeptFragment is what a Broker keeps of a fragment that other servers run: the groups of each of
+// their segments, as they give them.
 type KeptFragment struct {
 	cache *SegmentCache
 	base  []byte
 	times []chrono.Interval // of the scan; nil: all of time
 }
 
-// Fragment returns what the cache does for a fragment of a query in a time zone; nil: nothing. What operators did can't be told from what was kept, and
-// groupings by several dimensions are not kept far from their segments: there they are merged before they are sent.
+// Fragment returns what the cache does for a fragment of a query in a time zone; nil: nothing. What
+// operators did can't be told from what was kept, and groupings by several dimensions are not kept
+// far from their segments: there they are merged before they are sent.
 func (c *SegmentCache) Fragment(f *Fragment, zone string) *KeptFragment {
 	n, ok := f.Plan.(*plan.Aggregate)
 	if !ok || !f.Groups || f.Far != nil || !c.takes(n) || slices.Equal(nativeTypes(n), []string{"groupBy"}) {
@@ -41,7 +43,8 @@ func (c *SegmentCache) Fragment(f *Fragment, zone string) *KeptFragment {
 	return k
 }
 
-// bare returns a chain whose scan has no bounds of time, which k notes; false: the plan is no chain, or depends on more than its segments.
+// bare returns a chain whose scan has no bounds of time, which k notes; false: the plan is no
+// chain, or depends on more than its segments.
 func (k *KeptFragment) bare(n plan.Node) (plan.Node, bool) {
 	if scan, ok := n.(*plan.Scan); ok {
 		k.times = scan.Intervals

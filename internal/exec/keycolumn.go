@@ -10,7 +10,8 @@ import (
 type keyColumn struct {
 	typ vector.Type
 	bit uint64 // numbers: the bit of the mask; 0: text, complex values and lists
-	// place is which word of the columns has the values, shift at which bit they begin: what is no number has 32 bits.
+	// place is which word of the columns has the values, shift at which bit they begin: what is no
+	// number has 32 bits.
 	place int
 	shift uint
 
@@ -24,7 +25,8 @@ type keyColumn struct {
 	shared  bool         // memo is the lexicon's
 	seen    int          // rows met with dict
 	buf     []byte
-	// fixed is set in readers of a table: text that the table does not know gets the word unknownText instead of a new number.
+	// fixed is set in readers of a table: text that the table does not know gets the word unknownText
+	// instead of a new number.
 	fixed bool
 }
 
@@ -64,7 +66,8 @@ func (c *keyColumn) bytes() int64 {
 	return n
 }
 
-// ahead returns how much more memory n more texts may take, if they are the table's own; see grouper.ahead.
+// ahead returns how much more memory n more texts may take, if they are the table's own; see
+// grouper.ahead.
 func (c *keyColumn) ahead(n int) int64 {
 	if c.texts == nil || c.lexicon != nil {
 		return 0
@@ -191,7 +194,8 @@ func (c *keyColumn) wordOf(s string) uint32 {
 }
 
 const (
-	// smallDict is a size up to which a memo of all entries of a dictionary is always worth its memory.
+	// smallDict is a size up to which a memo of all entries of a dictionary is always worth its
+	// memory.
 	smallDict = 1 << 12
 	// memoShare says how many entries a larger dictionary may have for each row met with it.
 	memoShare = 8

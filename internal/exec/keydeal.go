@@ -5,9 +5,10 @@ import (
 	"sync/atomic"
 )
 
-// Longs that lie near each other are dealt to the partitions of rows put aside like cards, a run of 2^dealBits of them to each in turn. However
-// dense they are, every partition gets about as many, and those of one partition lie near each other again: an array that fits in a core's
-// first cache finds their groups without hashing.
+// Longs that lie near each other are dealt to the partitions of rows put aside like cards, a run of
+// 2^dealBits of them to each in turn. However dense they are, every partition gets about as many,
+// and those of one partition lie near each other again: an array that fits in a core's first cache
+// finds their groups without hashing.
 const dealBits = 6
 
 // dealtTo returns the partition of a Long.
@@ -28,8 +29,8 @@ func (r *dealtRange) add(o dealtRange) {
 	r.least, r.greatest = min(r.least, o.least), max(r.greatest, o.greatest)
 }
 
-// dealing is what the workers of an aggregation have in common about the partitions of rows that they put aside: the first to do so says whether
-// keys are dealt or spread by a hash.
+// dealing is what the workers of an aggregation have in common about the partitions of rows that
+// they put aside: the first to do so says whether keys are dealt or spread by a hash.
 type dealing struct{ said atomic.Int32 }
 
 const (
@@ -37,7 +38,8 @@ const (
 	saidDealt  = 2
 )
 
-// decide says that keys are dealt if they are near, unless somebody was earlier, and reports what holds.
+// decide says that keys are dealt if they are near, unless somebody was earlier, and reports what
+// holds.
 func (d *dealing) decide(near bool) bool {
 	say := int32(saidHashed)
 	if near {
@@ -49,8 +51,8 @@ func (d *dealing) decide(near bool) bool {
 
 func (d *dealing) dealt() bool { return d.said.Load() == saidDealt }
 
-// deal makes the array by word of an empty table for about so many of the Longs of one partition, all of which are in a range, and
-// reports whether they lie near enough.
+// deal makes the array by word of an empty table for about so many of the Longs of one partition,
+// all of which are in a range, and reports whether they lie near enough.
 func (t *keyTable) deal(within dealtRange, keys int) bool {
 	if t.masked || within.greatest < within.least {
 		return false

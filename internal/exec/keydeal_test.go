@@ -8,8 +8,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// The Longs of a partition have different places in their own order, and a table of them numbers keys as others do, also from one on that
-// the array has no place for.
+// The Longs of a partition have different places in their own order, and a table of them numbers
+// keys as others do, also from one on that the array has no place for.
 func TestDealtKeysAreNumberedAsOthers(t *testing.T) {
 	for _, c := range []struct {
 		name    string

@@ -8,16 +8,20 @@ import (
 )
 
 const (
-	// smallIndex is how many texts a lexicon may have so that an array by word is made for whatever few groups.
+	// smallIndex is how many texts a lexicon may have so that an array by word is made for whatever
+	// few groups.
 	smallIndex = 1 << 10
-	// groupShare says how many words there may be in an array for each group: the slots of a hash table take about as much.
+	// groupShare says how many words there may be in an array for each group: the slots of a hash
+	// table take about as much.
 	groupShare = 8
-	// frontRepeats is how often an entry of a dictionary comes in a segment on average so that it is worth a cell of the front.
+	// frontRepeats is how often an entry of a dictionary comes in a segment on average so that it is
+	// worth a cell of the front.
 	frontRepeats = 16
 )
 
-// indexed reports whether keys are looked up in the array by word, which it makes and extends as needed. The array fits the keys of one
-// column of text that all queries number alike, and Longs that lie near each other.
+// indexed reports whether keys are looked up in the array by word, which it makes and extends as
+// needed. The array fits the keys of one column of text that all queries number alike, and Longs
+// that lie near each other.
 func (t *keyTable) indexed() bool {
 	if t.near {
 		return true
@@ -74,13 +78,14 @@ func (t *keyTable) addWord(w uint64) uint32 {
 }
 
 const (
-	// nearShare says how many Longs there may be from the least key to the greatest for each group, and maxNear how many in all: 16 MiB.
+	// nearShare says how many Longs there may be from the least key to the greatest for each group,
+	// and maxNear how many in all: 16 MiB.
 	nearShare = 64
 	maxNear   = 1 << 22
 )
 
-// nearness returns the least key and how many Longs there are up to the greatest if all are Longs that lie near each other: ids, mostly. No
-// Longs: they don't.
+// nearness returns the least key and how many Longs there are up to the greatest if all are Longs
+// that lie near each other: ids, mostly. No Longs: they don't.
 func (t *keyTable) nearness() (from int64, span int) {
 	switch {
 	case t.near:
@@ -104,7 +109,8 @@ func nearSpan(least, greatest int64, keys int) int {
 	return int(span) + 1
 }
 
-// approach makes the array by word when keys are near each other. It takes no more memory than there is.
+// approach makes the array by word when keys are near each other. It takes no more memory than
+// there is.
 func (t *keyTable) approach(free int64) {
 	if t.near {
 		return
@@ -153,7 +159,8 @@ func (t *keyTable) probeNear(rows []uint64, w, n int, out []uint32) {
 	}
 }
 
-// reach makes the array longer, so that it has x, and as many Longs again on that side. It reports false if it would be too long.
+// reach makes the array longer, so that it has x, and as many Longs again on that side. It reports
+// false if it would be too long.
 func (t *keyTable) reach(x int64) bool {
 	least, greatest := int64(t.least), int64(t.least+uint64(len(t.byWord)-1))
 	span := nearSpan(min(least, x), max(greatest, x), t.n)
@@ -174,8 +181,8 @@ func (t *keyTable) reach(x int64) bool {
 	return true
 }
 
-// findCodes looks up the codes of a dictionary, whose words all queries share, without writing words down. It reports false if the keys
-// are not of this kind, or the front has a shorter way.
+// findCodes looks up the codes of a dictionary, whose words all queries share, without writing
+// words down. It reports false if the keys are not of this kind, or the front has a shorter way.
 func (t *keyTable) findCodes(keys []*vector.Vector, n int, out []uint32) bool {
 	if len(t.cols) != 1 || t.cols[0].lexicon == nil {
 		return false
@@ -229,8 +236,8 @@ func (t *keyTable) maskAlike(o *keyTable) {
 	}
 }
 
-// findWords is find for keys of a table with the same words, alike in masks: those numbered lo+rows[i], or with rows nil all from lo up
-// to, not including, hi.
+// findWords is find for keys of a table with the same words, alike in masks: those numbered
+// lo+rows[i], or with rows nil all from lo up to, not including, hi.
 func (t *keyTable) findWords(o *keyTable, lo, hi int, rows []uint32) []uint32 {
 	n, s := hi-lo, t.stride
 	words := o.words[lo*s : hi*s]
@@ -249,8 +256,8 @@ func (t *keyTable) findWords(o *keyTable, lo, hi int, rows []uint32) []uint32 {
 	return t.groups
 }
 
-// hashKeys sets out to hashes of the keys from lo up to, not including, hi: of their words, or of their values when words of other tables
-// differ.
+// hashKeys sets out to hashes of the keys from lo up to, not including, hi: of their words, or of
+// their values when words of other tables differ.
 func (t *keyTable) hashKeys(lo, hi int, words bool, out []uint64) {
 	if !words {
 		vector.HashRows(t.keys(lo, hi), out)

@@ -10,7 +10,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// Longs that lie near each other are numbered as others are, wherever they lie and whatever comes later.
+// Longs that lie near each other are numbered as others are, wherever they lie and whatever comes
+// later.
 func TestNearKeysAreNumberedAsOthers(t *testing.T) {
 	for name, c := range map[string]struct {
 		next func(r *rand.Rand, i int) any

@@ -8,12 +8,13 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// A set of the values of one text column, as a DISTINCT needs, does not want to know the number of each row. When all queries number the
-// texts alike a bit for each word does: it is quicker to set than a number is to look up, and the sets of several workers are united
-// word by word. Numbers come in the end.
+// A set of the values of one text column, as a DISTINCT needs, does not want to know the number of
+// each row. When all queries number the texts alike a bit for each word does: it is quicker to set
+// than a number is to look up, and the sets of several workers are united word by word. Numbers
+// come in the end.
 //
-// The entries that come in a segment are noted as bits by code first, which a core's first cache holds, and get their words in the order of the
-// dictionary.
+// The entries that come in a segment are noted as bits by code first, which a core's first cache
+// holds, and get their words in the order of the dictionary.
 
 // metCodes are the entries of a dictionary that were met and of which the words were not.
 type metCodes struct {
@@ -22,7 +23,8 @@ type metCodes struct {
 	bits  vector.Bitmap
 }
 
-// meet adds n rows of keys without numbering them. It reports false if the keys are not for it, and nothing was done.
+// meet adds n rows of keys without numbering them. It reports false if the keys are not for it, and
+// nothing was done.
 func (t *keyTable) meet(keys []*vector.Vector, n int) bool {
 	if len(t.cols) != 1 || t.cols[0].lexicon == nil {
 		return false

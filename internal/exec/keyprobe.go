@@ -8,7 +8,8 @@ import (
 
 // How a keyTable looks rows of words up: open addressing, a batch at a time.
 
-// probe looks n rows of words up, one every w words of rows, in the hash table or in the array by word, and adds those that are new.
+// probe looks n rows of words up, one every w words of rows, in the hash table or in the array by
+// word, and adds those that are new.
 func (t *keyTable) probe(rows []uint64, w, n int, out []uint32) {
 	if t.indexed() {
 		t.probeIndex(rows, w, n, out)
@@ -125,7 +126,8 @@ func (t *keyTable) add(at, tag uint64, row []uint64) {
 	}
 }
 
-// grownSlots enlarges a table of slots, fourfold as long as it is small: moving entries costs more than the memory.
+// grownSlots enlarges a table of slots, fourfold as long as it is small: moving entries costs more
+// than the memory.
 func grownSlots(old []uint64) (slots []uint64, shift uint) {
 	slots = make([]uint64, slotFactor(len(old))*len(old))
 	shift = uint(32 - bits.TrailingZeros(uint(len(slots))))
@@ -150,7 +152,8 @@ func slotFactor(n int) int {
 	return 4
 }
 
-// slotGrowth returns how many bytes more a table of slots with so many entries may take while n are added.
+// slotGrowth returns how many bytes more a table of slots with so many entries may take while n are
+// added.
 func slotGrowth(slots []uint64, entries, n int) int64 {
 	if (entries+n)*2 <= len(slots) {
 		return 0

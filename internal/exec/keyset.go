@@ -14,8 +14,8 @@ const (
 	fewKeyBits    = 1 << 18
 )
 
-// keySet is a set of keys, of whole numbers or of texts, that a column is held against. It does not change and is used by any number of
-// goroutines.
+// keySet is a set of keys, of whole numbers or of texts, that a column is held against. It does not
+// change and is used by any number of goroutines.
 //
 // Numbers that lie close together are a bitmap from the least on, others are in an open hash table.
 type keySet struct {
@@ -113,7 +113,8 @@ func textKeys(v *vector.Vector) *keySet {
 	return s
 }
 
-// keysOf returns the set of the values of a key column that are not null, nil for a type that there are no sets of.
+// keysOf returns the set of the values of a key column that are not null, nil for a type that there
+// are no sets of.
 func keysOf(v *vector.Vector) *keySet {
 	switch v.Type.Kind {
 	case vector.KindLong:

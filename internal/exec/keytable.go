@@ -7,17 +7,22 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// keyTable numbers the different rows of its key columns 0, 1, 2, ... in the order they are met. Nulls are one value, as in GROUP BY.
+// keyTable numbers the different rows of its key columns 0, 1, 2, ... in the order they are met.
+// Nulls are one value, as in GROUP BY.
 //
-// Each key column is turned into a word per row (keycolumn.go): numbers into their bits, text and everything else into the number that
-// an interner gives it; for dictionary vectors the interner is asked once per entry. Such a number takes half a word, and two columns of them
-// share one. A row of words is then looked up in an open-addressing table, a batch at a time. A single column of text has an array by word instead, once it has met a good part of the words.
+// Each key column is turned into a word per row (keycolumn.go): numbers into their bits, text and
+// everything else into the number that an interner gives it; for dictionary vectors the interner is
+// asked once per entry. Such a number takes half a word, and two columns of them share one. A row
+// of words is then looked up in an open-addressing table, a batch at a time. A single column of
+// text has an array by word instead, once it has met a good part of the words.
 //
-// In front of the table lies an array (front.go) that is addressed by dictionary codes when there are few combinations of them; it
-// answers most rows of a group-by over columns of few values without any hashing.
+// In front of the table lies an array (front.go) that is addressed by dictionary codes when there
+// are few combinations of them; it answers most rows of a group-by over columns of few values
+// without any hashing.
 type keyTable struct {
 	cols []keyColumn
-	// masked says that the first words of a key have a bit for each number column that is null. It is so from the first null on.
+	// masked says that the first words of a key have a bit for each number column that is null. It is
+	// so from the first null on.
 	masked  bool
 	numbers int // number columns
 	places  int // words that the columns take
@@ -29,8 +34,8 @@ type keyTable struct {
 	shift uint     // 32 - log2(len(slots))
 
 	front front
-	// byWord is, for one column of text, the number + 1 of each word, and of a table that is near that of each Long from least on. It takes the place of
-	// slots; nil: it would be mostly empty.
+	// byWord is, for one column of text, the number + 1 of each word, and of a table that is near that
+	// of each Long from least on. It takes the place of slots; nil: it would be mostly empty.
 	byWord []uint32
 	near   bool
 	dealt  bool // it is near and has the Longs of one partition; see keydeal.go
@@ -47,7 +52,8 @@ type keyTable struct {
 	upper  []uint64 // words of a column that go into upper halves
 }
 
-// newKeyTable returns a table for keys of the given types. Columns of text may have lexicons; nil: none has.
+// newKeyTable returns a table for keys of the given types. Columns of text may have lexicons; nil:
+// none has.
 func newKeyTable(types []vector.Type, lexicons []*lexicon) *keyTable {
 	t := &keyTable{cols: make([]keyColumn, len(types))}
 	half := -1 // the word with an upper half to give
@@ -87,7 +93,8 @@ func (t *keyTable) reset() {
 	t.front = front{}
 }
 
-// sibling returns an empty table whose words are those of t. All columns must be numbers or have lexicons, and t keeps what it has.
+// sibling returns an empty table whose words are those of t. All columns must be numbers or have
+// lexicons, and t keeps what it has.
 func (t *keyTable) sibling() *keyTable {
 	o := &keyTable{cols: make([]keyColumn, len(t.cols)), masked: t.masked, numbers: t.numbers, places: t.places, stride: t.stride,
 		slots: make([]uint64, 16), shift: 32 - 4, front: front{off: true}}
@@ -121,7 +128,8 @@ func (t *keyTable) retired() bool {
 	return slices.ContainsFunc(t.cols, func(c keyColumn) bool { return c.lexicon != nil && c.lexicon.retired.Load() })
 }
 
-// reserve makes room for n keys, so that a table which is known to become large does not grow there step by step.
+// reserve makes room for n keys, so that a table which is known to become large does not grow there
+// step by step.
 func (t *keyTable) reserve(n int) {
 	if n*2 <= len(t.slots) || t.n > 0 {
 		return
@@ -195,7 +203,8 @@ func (t *keyTable) bytes() int64 {
 	return n
 }
 
-// ahead returns how much more memory the table may take while n more keys are added; see grouper.ahead.
+// ahead returns how much more memory the table may take while n more keys are added; see
+// grouper.ahead.
 func (t *keyTable) ahead(n int) int64 {
 	more := int64(0)
 	if len(t.words)+n*t.stride > cap(t.words) {
@@ -213,8 +222,9 @@ func (t *keyTable) ahead(n int) int64 {
 	return more
 }
 
-// roomy returns s with room for n more, twice as much when it had not enough: append takes smaller steps with long slices, so that of what is
-// copied and given to the collector there would be five times as much as is kept.
+// roomy returns s with room for n more, twice as much when it had not enough: append takes smaller
+// steps with long slices, so that of what is copied and given to the collector there would be five
+// times as much as is kept.
 func roomy(s []uint64, n int) []uint64 {
 	if len(s)+n <= cap(s) {
 		return s
@@ -240,7 +250,8 @@ func (t *keyTable) full() bool {
 	return t.n > 1<<31
 }
 
-// find returns the number of each of the n rows of keys, adding rows that are new. The slice is valid until the next call.
+// find returns the number of each of the n rows of keys, adding rows that are new. The slice is
+// valid until the next call.
 func (t *keyTable) find(keys []*vector.Vector, n int) []uint32 {
 	t.groups = sized(t.groups, n)
 	out := t.groups
@@ -273,8 +284,8 @@ func (t *keyTable) findRows(keys []*vector.Vector, n int, out []uint32) {
 	t.probe(t.rows, t.stride, n, out)
 }
 
-// reader returns a view of the table for turning keys into words. Any number of readers may be used at once, each by one goroutine, as long as
-// nothing is added to the table.
+// reader returns a view of the table for turning keys into words. Any number of readers may be used
+// at once, each by one goroutine, as long as nothing is added to the table.
 func (t *keyTable) reader() *keyTable {
 	r := *t
 	r.cols = append([]keyColumn(nil), t.cols...)
@@ -286,7 +297,8 @@ func (t *keyTable) reader() *keyTable {
 	return &r
 }
 
-// settle prepares a table that nothing will be added to for its readers, and gives up what only adding needs.
+// settle prepares a table that nothing will be added to for its readers, and gives up what only
+// adding needs.
 func (t *keyTable) settle() {
 	t.front, t.rows, t.hashes, t.groups, t.upper = front{off: true}, nil, nil, nil, nil
 	for i := range t.cols {
@@ -295,7 +307,8 @@ func (t *keyTable) settle() {
 	}
 }
 
-// fillWords turns n rows of keys into words, one run of them every s words of rows: the mask words first, then those of the columns.
+// fillWords turns n rows of keys into words, one run of them every s words of rows: the mask words
+// first, then those of the columns.
 func (t *keyTable) fillWords(keys []*vector.Vector, n int, rows []uint64, s int) {
 	masks := t.stride - t.places
 	for m := range masks {
@@ -333,7 +346,8 @@ func (t *keyTable) fillWords(keys []*vector.Vector, n int, rows []uint64, s int)
 	}
 }
 
-// keys returns the key columns of numbers lo up to, not including, hi. Text comes as codes into the interner's dictionary.
+// keys returns the key columns of numbers lo up to, not including, hi. Text comes as codes into the
+// interner's dictionary.
 func (t *keyTable) keys(lo, hi int) []*vector.Vector {
 	out := make([]*vector.Vector, len(t.cols))
 	s, masks := t.stride, t.stride-t.places

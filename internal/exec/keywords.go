@@ -2,8 +2,8 @@ package exec
 
 import "github.com/hengedb/henge/internal/vector"
 
-// Keys as columns of words, as they are spilled: Longs, first those with a bit for each number that is null, whether or not the table has
-// them, then those of the key columns.
+// Keys as columns of words, as they are spilled: Longs, first those with a bit for each number that
+// is null, whether or not the table has them, then those of the key columns.
 
 // wordWidth returns how many columns of words a key has.
 func (t *keyTable) wordWidth() int { return (t.numbers+63)/64 + t.places }
@@ -27,7 +27,8 @@ func (t *keyTable) wordColumns(lo, hi int) []*vector.Vector {
 	return out
 }
 
-// hashWordRows sets out to hashes of keys, one every w words of rows, that tables don't use for anything else.
+// hashWordRows sets out to hashes of keys, one every w words of rows, that tables don't use for
+// anything else.
 func (t *keyTable) hashWordRows(rows []uint64, w int, out []uint64) {
 	masks := t.stride - t.places
 	for i := range out {
@@ -35,7 +36,8 @@ func (t *keyTable) hashWordRows(rows []uint64, w int, out []uint64) {
 	}
 }
 
-// wordRows writes n keys, given as columns of words, row by row into the table's scratch. It gives the table words for nulls if there are.
+// wordRows writes n keys, given as columns of words, row by row into the table's scratch. It gives
+// the table words for nulls if there are.
 func (t *keyTable) wordRows(cols []*vector.Vector, n int) []uint64 {
 	masks := len(cols) - t.places
 	for _, c := range cols[:masks] {

@@ -10,7 +10,8 @@ import (
 	"github.com/hengedb/henge/internal/segment"
 )
 
-// acquiring is how many segments a query acquires at once. Where they are not in memory that is waiting, for a disk or for deep storage.
+// acquiring is how many segments a query acquires at once. Where they are not in memory that is
+// waiting, for a disk or for deep storage.
 const acquiring = 16
 
 // AcquireLeaves sets the readers of a scan's leaves, the i-th to what open(i) returns unless it has
@@ -63,7 +64,8 @@ func ReleaseLeaves(leaves []Leaf) {
 	}
 }
 
-// columns returns the names of the columns that are read of a segment: those of the scan, and its times where not all of them count.
+// columns returns the names of the columns that are read of a segment: those of the scan, and its
+// times where not all of them count.
 func (l *Leaf) columns(scan *plan.Scan, names []string) []string {
 	info := l.Reader.Info()
 	for _, iv := range l.intervals(scan) {

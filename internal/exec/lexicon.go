@@ -11,9 +11,11 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// Lexicons number the texts of the columns that queries group by, once for all queries of a process. With such numbers the groups of all
-// segments and workers are told apart, and merged, without looking at text again. It takes a part of the memory; the columns that were
-// not used for longest make room. Safe for use by many goroutines. A nil Lexicons has none: every query then numbers texts itself.
+// Lexicons number the texts of the columns that queries group by, once for all queries of a
+// process. With such numbers the groups of all segments and workers are told apart, and merged,
+// without looking at text again. It takes a part of the memory; the columns that were not used for
+// longest make room. Safe for use by many goroutines. A nil Lexicons has none: every query then
+// numbers texts itself.
 type Lexicons struct {
 	memory *budget.Budget
 
@@ -59,8 +61,8 @@ func (l *Lexicons) of(name columnName) *lexicon {
 	return x
 }
 
-// charge makes what is reserved for x so many bytes, at the expense of lexicons that were used less recently. When that is refused x is
-// retired.
+// charge makes what is reserved for x so many bytes, at the expense of lexicons that were used less
+// recently. When that is refused x is retired.
 func (l *Lexicons) charge(x *lexicon, bytes int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -92,8 +94,9 @@ func (l *Lexicons) retireOldest() {
 	oldest.charged = 0
 }
 
-// lexicon numbers the texts of one column 0, 1, 2, ... It only grows: a number stands for its text as long as anybody has the lexicon.
-// A retired one is not handed out any more, and its memory is that of the queries that still have it.
+// lexicon numbers the texts of one column 0, 1, 2, ... It only grows: a number stands for its text
+// as long as anybody has the lexicon. A retired one is not handed out any more, and its memory is
+// that of the queries that still have it.
 type lexicon struct {
 	owner   *Lexicons
 	name    columnName
@@ -169,8 +172,8 @@ func (x *lexicon) charge() {
 	x.owner.charge(x, bytes)
 }
 
-// wordsOf returns the words of d's entries, 0: not asked for yet, and remembers them as long as d lives. All who have the slice share it:
-// they read it atomically, and only learn changes it.
+// wordsOf returns the words of d's entries, 0: not asked for yet, and remembers them as long as d
+// lives. All who have the slice share it: they read it atomically, and only learn changes it.
 func (x *lexicon) wordsOf(d *vector.Dict) []uint32 {
 	return x.words.Get(d, func([]uint32) {})
 }
@@ -202,7 +205,8 @@ func (x *lexicon) addAll(d *vector.Dict, words, codes []uint32) {
 	}
 }
 
-// look writes the words of the entries of d that codes name to every s-th place of dst, and remembers nothing of d.
+// look writes the words of the entries of d that codes name to every s-th place of dst, and
+// remembers nothing of d.
 func (x *lexicon) look(d *vector.Dict, codes []uint32, dst []uint64, s int) {
 	var l lookup
 	var found [together]uint32
@@ -258,7 +262,8 @@ func (x *lexicon) findAll(d *vector.Dict, words, codes []uint32) (unknown []uint
 	return unknown
 }
 
-// lexicon returns the one of the text column that column of node is, as a scan reads it; nil: it is none.
+// lexicon returns the one of the text column that column of node is, as a scan reads it; nil: it is
+// none.
 func (e *Env) lexicon(node plan.Node, column int) *lexicon {
 	if e.Lexicons == nil {
 		return nil

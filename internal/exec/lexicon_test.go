@@ -63,7 +63,8 @@ func TestLexiconNumbersTextOnce(t *testing.T) {
 	runtime.KeepAlive(dicts)
 }
 
-// Tables that are put together share the numbers of the first one; texts that are computed have none.
+// Tables that are put together share the numbers of the first one; texts that are computed have
+// none.
 func TestUnionsHaveTheLexiconOfTheirFirstTable(t *testing.T) {
 	env := &Env{Lexicons: NewLexicons(budget.Root(1 << 20))}
 	a, b := scanOf(nil, "s", "word"), scanOf(nil, "word", "s")
@@ -109,7 +110,8 @@ func TestLexiconsStayWithinTheirShare(t *testing.T) {
 	}
 }
 
-// A table that began with a lexicon goes on, after it was emptied, without one that was retired meanwhile.
+// A table that began with a lexicon goes on, after it was emptied, without one that was retired
+// meanwhile.
 func TestKeyTableLeavesRetiredLexicon(t *testing.T) {
 	x := NewLexicons(budget.Root(1 << 30)).of(columnName{"d", "c"})
 	table := newKeyTable([]vector.Type{str}, []*lexicon{x})
@@ -138,7 +140,8 @@ func TestKeyTableLeavesRetiredLexicon(t *testing.T) {
 	check()
 }
 
-// Words that are looked up in groups, by several goroutines that add what is new, are those of the texts, wherever they are to be written.
+// Words that are looked up in groups, by several goroutines that add what is new, are those of the
+// texts, wherever they are to be written.
 func TestLexiconLooksUpWithoutRemembering(t *testing.T) {
 	x := NewLexicons(budget.Root(1 << 30)).of(columnName{"d", "c"})
 	var all sync.WaitGroup
@@ -167,7 +170,8 @@ func TestLexiconLooksUpWithoutRemembering(t *testing.T) {
 	all.Wait()
 }
 
-// BenchmarkLearn has a lexicon of two million texts learn the entries of a segment's dictionary, nearly all of which it knows.
+// BenchmarkLearn has a lexicon of two million texts learn the entries of a segment's dictionary,
+// nearly all of which it knows.
 func BenchmarkLearn(b *testing.B) {
 	const known, entries = 2_000_000, 500_000
 	rng := rand.New(rand.NewPCG(7, 7))

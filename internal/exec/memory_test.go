@@ -15,7 +15,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// heapWatch is a context that looks at the live heap each time so many batches were asked whether to stop.
+// heapWatch is a context that looks at the live heap each time so many batches were asked whether
+// to stop.
 type heapWatch struct {
 	context.Context
 	every, asked int
@@ -37,7 +38,8 @@ func liveHeap() uint64 {
 	return m.HeapAlloc
 }
 
-// visits makes segments of rows with a text that hardly any two rows share, one of few texts, and a number.
+// visits makes segments of rows with a text that hardly any two rows share, one of few texts, and a
+// number.
 func visits(t *testing.T, segments, rows int) *store {
 	t.Helper()
 	specs := []segment.ColumnSpec{{Name: "__time", Type: long}, {Name: "session", Type: str}, {Name: "campaign", Type: str}, {Name: "ms", Type: long}}
@@ -80,8 +82,8 @@ func visits(t *testing.T, segments, rows int) *store {
 	return s
 }
 
-// What a query holds beyond what it has reserved is little: tables that grow, dictionaries that are decoded, texts that all queries number,
-// and the few rows that a top-N keeps of all groups.
+// What a query holds beyond what it has reserved is little: tables that grow, dictionaries that are
+// decoded, texts that all queries number, and the few rows that a top-N keeps of all groups.
 func TestGroupsBeyondTheMemoryStayWithinIt(t *testing.T) {
 	const limit, slack = 24 << 20, 6 << 20
 	s := visits(t, 4, 150_000)
@@ -124,8 +126,8 @@ func TestGroupsBeyondTheMemoryStayWithinIt(t *testing.T) {
 	}
 }
 
-// When the groups of a query are merged, other queries may just hold nearly all memory: what is left then is no bound for the parts, which have
-// what is spared.
+// When the groups of a query are merged, other queries may just hold nearly all memory: what is
+// left then is no bound for the parts, which have what is spared.
 func TestGroupsAreMergedWhenMemoryIsNearlyGone(t *testing.T) {
 	node := heavyPlans()["groups"]
 	for _, left := range []int64{520 << 10, 540 << 10} { // little of it is free at that moment

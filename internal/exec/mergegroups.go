@@ -6,8 +6,9 @@ import (
 	"math"
 )
 
-// mergeGroups makes one set of tables of those of the workers, which it empties. Few groups are absorbed by the first table. Many are
-// divided by a hash of their key, and each share is merged by a goroutine of its own into a table of its own.
+// mergeGroups makes one set of tables of those of the workers, which it empties. Few groups are
+// absorbed by the first table. Many are divided by a hash of their key, and each share is merged by
+// a goroutine of its own into a table of its own.
 func mergeGroups(ctx context.Context, workers []*grouper) ([]*grouper, error) {
 	total := 0
 	for _, g := range workers {
@@ -79,7 +80,8 @@ func mergeGroups(ctx context.Context, workers []*grouper) ([]*grouper, error) {
 	return merged, nil
 }
 
-// approachAll makes the array by word of an empty table for the keys of all workers, if theirs have one.
+// approachAll makes the array by word of an empty table for the keys of all workers, if theirs have
+// one.
 func (t *keyTable) approachAll(workers []*grouper) bool {
 	least, greatest, keys := int64(math.MaxInt64), int64(math.MinInt64), 0
 	for _, g := range workers {
@@ -96,7 +98,8 @@ func (t *keyTable) approachAll(workers []*grouper) bool {
 	return span > 0
 }
 
-// shares returns by group which of n shares it belongs to; alike says that all tables have the same words for a key. Afterwards keys and intermediate values may be read by several goroutines.
+// shares returns by group which of n shares it belongs to; alike says that all tables have the same
+// words for a key. Afterwards keys and intermediate values may be read by several goroutines.
 func (g *grouper) shares(ctx context.Context, n int, alike bool) ([]uint8, error) {
 	out := make([]uint8, g.groups())
 	hashes := make([]uint64, absorbRows)

@@ -9,10 +9,11 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// narrow lets the scan look for the keys that the right side of a join has, before it reads other columns: of a star join most rows never
-// leave the scan. It is called before the join is appended. It reports whether the scan then does all of the join's work: the join only
-// asks for existence, or no column of its right side is looked at and each key is there once. Of a RIGHT join it never does: the right rows
-// without a partner have to be known.
+// narrow lets the scan look for the keys that the right side of a join has, before it reads other
+// columns: of a star join most rows never leave the scan. It is called before the join is appended.
+// It reports whether the scan then does all of the join's work: the join only asks for existence,
+// or no column of its right side is looked at and each key is there once. Of a RIGHT join it never
+// does: the right rows without a partner have to be known.
 func (p *Pipeline) narrow(n *plan.Join, b *joinBuild, need []bool) (implied bool) {
 	if n.Kind != plan.Inner && n.Kind != plan.Semi && n.Kind != plan.Right || !p.scans() {
 		return false
@@ -40,8 +41,8 @@ func (p *Pipeline) scans() bool {
 	return p.scan != nil && p.scan.Limit < 0
 }
 
-// ask lets the scan, or the scans of a union, look for keys of a type in the column that has the value of column c of the chain's rows. It reports
-// whether all of them do.
+// ask lets the scan, or the scans of a union, look for keys of a type in the column that has the
+// value of column c of the chain's rows. It reports whether all of them do.
 func (p *Pipeline) ask(c int, of vector.Type, keys keysIn) bool {
 	if c = p.origin(c); c < 0 || !p.scans() {
 		return false
@@ -62,8 +63,8 @@ func (p *Pipeline) ask(c int, of vector.Type, keys keysIn) bool {
 	return all
 }
 
-// lend lets the right side of a join, which is not read yet, look for the keys that the left side's scan looks for: of other keys there is no
-// left row.
+// lend lets the right side of a join, which is not read yet, look for the keys that the left side's
+// scan looks for: of other keys there is no left row.
 func (p *Pipeline) lend(n *plan.Join, right *Pipeline) {
 	if p.scan == nil || n.Kind != plan.Inner && n.Kind != plan.Left && n.Kind != plan.Semi && n.Kind != plan.Anti {
 		return
@@ -90,8 +91,8 @@ func none(set []bool) bool {
 	return true
 }
 
-// origin returns which column of the scan has the value that column c of the chain's rows has, -1: none. After RIGHT and FULL joins none has: there are
-// rows that come from no row of the scan.
+// origin returns which column of the scan has the value that column c of the chain's rows has, -1:
+// none. After RIGHT and FULL joins none has: there are rows that come from no row of the scan.
 func (p *Pipeline) origin(c int) int {
 	for i := len(p.steps) - 1; i >= 0 && c >= 0; i-- {
 		if p.steps[i].outer != nil {
@@ -117,7 +118,8 @@ func (p *Pipeline) origin(c int) int {
 	return c
 }
 
-// leftOf returns the left column of a join that has the value of a right one in each row, -1: there is none.
+// leftOf returns the left column of a join that has the value of a right one in each row, -1: there
+// is none.
 func leftOf(n *plan.Join, right int) int {
 	if n.Kind == plan.Inner {
 		for _, k := range n.Keys {
@@ -129,7 +131,8 @@ func leftOf(n *plan.Join, right int) int {
 	return -1
 }
 
-// scanNeed returns which columns of the scan are looked at by the steps and by who takes their rows, nil: all.
+// scanNeed returns which columns of the scan are looked at by the steps and by who takes their
+// rows, nil: all.
 func (p *Pipeline) scanNeed() []bool {
 	need := p.need
 	for _, v := range slices.Backward(p.steps) {
@@ -157,8 +160,8 @@ func (p *Pipeline) scanNeed() []bool {
 	return need
 }
 
-// impliedJoin stands for a join that the scan below has done: it gives the left rows, with nulls for the columns of the right side, which
-// nobody looks at.
+// impliedJoin stands for a join that the scan below has done: it gives the left rows, with nulls
+// for the columns of the right side, which nobody looks at.
 type impliedJoin struct {
 	input Operator
 	width int // columns of the result

@@ -55,7 +55,8 @@ func and(need []bool, more columnSet) []bool {
 	return out
 }
 
-// unnestNeeds returns the input columns that an unnesting looks at when need of its columns are, nil: all.
+// unnestNeeds returns the input columns that an unnesting looks at when need of its columns are,
+// nil: all.
 func unnestNeeds(n *plan.Unnest, need []bool) []bool {
 	if need == nil {
 		return nil
@@ -77,7 +78,8 @@ func aggregateNeeds(n *plan.Aggregate) []bool {
 	return s
 }
 
-// joinNeeds returns which of left's, right's and the condition's columns a join looks at, when of its output need is.
+// joinNeeds returns which of left's, right's and the condition's columns a join looks at, when of
+// its output need is.
 func joinNeeds(n *plan.Join, need []bool) (left, right, pairs []bool) {
 	l, r := newColumnSet(n.Left), newColumnSet(n.Right)
 	both := make(columnSet, len(l)+len(r)).addExpr(n.On)

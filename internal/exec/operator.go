@@ -12,9 +12,9 @@ import (
 
 // Operator yields the rows of one plan node.
 //
-// Next is called from one goroutine at a time. It returns io.EOF at the end, never an empty batch, and stops within one batch of ctx
-// being done. The batch is valid until the next call. Close frees all that is held, also by operators below; it is called once, after
-// the last Next has returned.
+// Next is called from one goroutine at a time. It returns io.EOF at the end, never an empty batch,
+// and stops within one batch of ctx being done. The batch is valid until the next call. Close frees
+// all that is held, also by operators below; it is called once, after the last Next has returned.
 type Operator interface {
 	Next(ctx context.Context) (*vector.Batch, error)
 	Close()
@@ -98,7 +98,8 @@ func types(columns []plan.Column) []vector.Type {
 	return out
 }
 
-// stop returns why ctx ended, or nil while it has not. It is called once per batch, and is where a goroutine lets others compute first.
+// stop returns why ctx ended, or nil while it has not. It is called once per batch, and is where a
+// goroutine lets others compute first.
 func stop(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)

@@ -13,9 +13,10 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// orderedScan gives a scan's rows in the order of time, up or down. Segments are grouped so that the groups do not overlap in time, and
-// the groups are read one after the other until the limit is reached. A group of one segment whose rows are sorted by time is read as
-// it is (or backwards); any other is sorted.
+// orderedScan gives a scan's rows in the order of time, up or down. Segments are grouped so that
+// the groups do not overlap in time, and the groups are read one after the other until the limit is
+// reached. A group of one segment whose rows are sorted by time is read as it is (or backwards);
+// any other is sorted.
 type orderedScan struct {
 	scan   *plan.Scan // without order and limit
 	desc   bool

@@ -6,8 +6,9 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// pages are rows on disk that are read by their number: frames of equally many rows each, of which those read last stay decoded as far
-// as there is memory. Rows are added first, then finish is called, and from then on they are read. It belongs to one goroutine.
+// pages are rows on disk that are read by their number: frames of equally many rows each, of which
+// those read last stay decoded as far as there is memory. Rows are added first, then finish is
+// called, and from then on they are read. It belongs to one goroutine.
 type pages struct {
 	env   *Env
 	per   int // rows of a page
@@ -29,12 +30,13 @@ type cachedPage struct {
 }
 
 const (
-	// A page has leastPageBytes to mostPageBytes, or as near as leastPageRows rows allow: pages are small beside the memory there is,
-	// for several places of the rows are looked at in turn.
+	// A page has leastPageBytes to mostPageBytes, or as near as leastPageRows rows allow: pages are
+	// small beside the memory there is, for several places of the rows are looked at in turn.
 	leastPageBytes, mostPageBytes = 4 << 10, 256 << 10
 	leastPageRows                 = 8
 	pageShare                     = 32
-	// Of the decoded pages freePages need not be reserved, like the buffers of files; there are never more than mostPages.
+	// Of the decoded pages freePages need not be reserved, like the buffers of files; there are never
+	// more than mostPages.
 	freePages, mostPages = 2, 64
 )
 

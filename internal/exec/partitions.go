@@ -7,14 +7,16 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// spillFanOut is into how many files rows are spread at once; each takes a write buffer. It is 2^spillBits.
+// spillFanOut is into how many files rows are spread at once; each takes a write buffer. It is
+// 2^spillBits.
 const (
 	spillBits   = 4
 	spillFanOut = 1 << spillBits
 )
 
-// partitions are files of rows, spread by a hash of some columns. Equal keys meet in one file. Deeper levels use other bits of the
-// hash, so that a file can be split again. Many goroutines may write.
+// partitions are files of rows, spread by a hash of some columns. Equal keys meet in one file.
+// Deeper levels use other bits of the hash, so that a file can be split again. Many goroutines may
+// write.
 type partitions struct {
 	env   *Env
 	level int

@@ -16,15 +16,16 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// morselRows is how many rows of a segment a worker takes at once: small enough that workers end together, large enough that taking one
-// costs nothing.
+// morselRows is how many rows of a segment a worker takes at once: small enough that workers end
+// together, large enough that taking one costs nothing.
 const morselRows = 16 * vector.BatchRows
 
-// fewMorsels is up to how many morsels a query is so short that it need not have several workers when others wait.
+// fewMorsels is up to how many morsels a query is so short that it need not have several workers
+// when others wait.
 const fewMorsels = 32
 
-// Pipeline is a chain of filters, projections, unnests and joins with small right sides over a scan, or over the parts of an aggregation or
-// a window, which runs on many workers.
+// Pipeline is a chain of filters, projections, unnests and joins with small right sides over a
+// scan, or over the parts of an aggregation or a window, which runs on many workers.
 type Pipeline struct {
 	env    *Env
 	parted partedRows // or
@@ -32,17 +33,20 @@ type Pipeline struct {
 	reads  *reading // of scan
 	steps  []step
 	leaves []*leafScan
-	// there reads the segments that other servers hold; nil: there are none. Who consumes the pipeline opens its fragment.
+	// there reads the segments that other servers hold; nil: there are none. Who consumes the pipeline
+	// opens its fragment.
 	there Remote
-	// conditions are what the rows of the scan must satisfy: its filter, and keys that joins above ask for.
+	// conditions are what the rows of the scan must satisfy: its filter, and keys that joins above ask
+	// for.
 	conditions []condition
 	// need says which columns of the chain's rows are looked at, nil: all.
 	need []bool
-	// rowsLeft counts down a limit of the scan; nil: no limit, or the consumer of an ordered stream counts.
+	// rowsLeft counts down a limit of the scan; nil: no limit, or the consumer of an ordered stream
+	// counts.
 	rowsLeft  *atomic.Int64
 	backwards bool
-	// blocks, if not nil, is offered the rows from up to, not including, to that a worker would scan next, and returns how many of the first of
-	// them it has dealt with: they are not read.
+	// blocks, if not nil, is offered the rows from up to, not including, to that a worker would scan
+	// next, and returns how many of the first of them it has dealt with: they are not read.
 	blocks func(ctx context.Context, worker int, s *scanner, from, to int) (rows int, err error)
 
 	morsels []morsel // in the order of the rows
@@ -148,9 +152,10 @@ func (p *Pipeline) cut(l *leafScan) error {
 
 // take returns the next morsel; ok is false when there are no more.
 //
-// A worker that does not care for the order names the segment it has been at. It stays there as long as that has rows, then begins
-// another, and helps elsewhere when all were begun: what is learnt of a segment's dictionaries is then learnt by few workers. All workers
-// of a pipeline do it one way or the other.
+// A worker that does not care for the order names the segment it has been at. It stays there as
+// long as that has rows, then begins another, and helps elsewhere when all were begun: what is
+// learnt of a segment's dictionaries is then learnt by few workers. All workers of a pipeline do it
+// one way or the other.
 func (p *Pipeline) take(at *leafScan, anyOrder bool) (m morsel, ok bool) {
 	if p.rowsLeft != nil && p.rowsLeft.Load() <= 0 {
 		return morsel{}, false
@@ -197,7 +202,8 @@ type partedRows interface {
 	workers() int
 	// short reports whether one worker would take all rows at a time.
 	short() bool
-	// source returns the reader of one worker. With fresh its batches stay valid until the parts are closed.
+	// source returns the reader of one worker. With fresh its batches stay valid until the parts are
+	// closed.
 	source(fresh bool) partSource
 	Close()
 }
@@ -217,8 +223,8 @@ func (p *Pipeline) prepare(ctx context.Context) error {
 	return p.env.profile.ofWorkers().timed(func() error { return p.parted.run(ctx) })
 }
 
-// Workers returns how many workers are worth starting now. It changes with what else runs: who divides something among them asks once. The
-// pipeline is prepared.
+// Workers returns how many workers are worth starting now. It changes with what else runs: who
+// divides something among them asks once. The pipeline is prepared.
 func (p *Pipeline) Workers() int {
 	if p.parted != nil {
 		return max(1, p.parted.workers())
@@ -232,7 +238,8 @@ func (p *Pipeline) Workers() int {
 	return max(1, n)
 }
 
-// short reports whether a worker would take all rows of the scan at a time, were they in one segment.
+// short reports whether a worker would take all rows of the scan at a time, were they in one
+// segment.
 func (p *Pipeline) short() bool {
 	if p.parted != nil {
 		return p.parted.short()
@@ -249,7 +256,8 @@ func (p *Pipeline) rows() int {
 	return rows
 }
 
-// Close releases the segments and the right sides of joins. Vectors that came from the pipeline are invalid from then on.
+// Close releases the segments and the right sides of joins. Vectors that came from the pipeline are
+// invalid from then on.
 func (p *Pipeline) Close() {
 	p.env.profile.scanned(p.leaves)
 	p.env.Times.tell(p.leaves)
@@ -269,7 +277,8 @@ func (p *Pipeline) Close() {
 	p.steps = nil
 }
 
-// Worker runs morsels through the chain with programs and buffers of its own. It is an Operator of one goroutine.
+// Worker runs morsels through the chain with programs and buffers of its own. It is an Operator of
+// one goroutine.
 type Worker struct {
 	p      *Pipeline
 	take   func(number int) // nil: nobody asks
@@ -278,8 +287,8 @@ type Worker struct {
 	top    Operator
 }
 
-// onTake has f told the number of each morsel, or part, that the worker begins. Rows of the right sides of joins that come after all of them have the
-// next numbers.
+// onTake has f told the number of each morsel, or part, that the worker begins. Rows of the right
+// sides of joins that come after all of them have the next numbers.
 func (w *Worker) onTake(f func(number int)) {
 	w.take = func(number int) {
 		w.p.begun.Add(1)
@@ -314,8 +323,8 @@ func (p *Pipeline) NewWorker(fresh bool) (*Worker, error) {
 	}
 	exprs := *p.env.Expr
 	exprs.Reuse = !fresh
-	// From the top: of a worker that may give the right rows without a partner of one join the joins above must know before, since these rows may be
-	// partners there.
+	// From the top: of a worker that may give the right rows without a partner of one join the joins
+	// above must know before, since these rows may be partners there.
 	for _, s := range slices.Backward(p.steps) {
 		if s.outer != nil {
 			s.outer.working.Add(1)
@@ -553,8 +562,8 @@ func (o *probeOp) Next(ctx context.Context) (*vector.Batch, error) {
 
 func (o *probeOp) Close() { o.input.Close() }
 
-// Run starts n workers and calls consume with each batch, from the worker's goroutine; worker numbers begin at 0. A batch is valid during the
-// call. The pipeline is prepared.
+// Run starts n workers and calls consume with each batch, from the worker's goroutine; worker
+// numbers begin at 0. A batch is valid during the call. The pipeline is prepared.
 func (p *Pipeline) Run(ctx context.Context, n int, consume func(ctx context.Context, worker int, b *vector.Batch) error) error {
 	return p.runMorsels(ctx, n, nil, consume)
 }

@@ -12,8 +12,9 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// Profile collects what the operators of one query do, for EXPLAIN ANALYZE. It is set in Env before Build and read when the query is
-// closed. Queries without one pay nothing for it. What other servers do of a query is in profile_far.go.
+// Profile collects what the operators of one query do, for EXPLAIN ANALYZE. It is set in Env before
+// Build and read when the query is closed. Queries without one pay nothing for it. What other
+// servers do of a query is in profile_far.go.
 type Profile struct {
 	clock clock.Clock
 
@@ -32,12 +33,14 @@ type Profile struct {
 type NodeProfile struct {
 	// Rows, Batches and Bytes are what it gave to the operator above; bytes are those of flat columns.
 	Rows, Batches, Bytes int64
-	// Time is how long its rows took, those below included. Operators that run on several workers show the sum of all.
+	// Time is how long its rows took, those below included. Operators that run on several workers show
+	// the sum of all.
 	Time    time.Duration
 	Workers int
 	// Memory is the most bytes it held at once, Spilled what it wrote to disk.
 	Memory, Spilled int64
-	// CPU is how long cores computed for a fragment, on another server, which its uppermost operator tells; 0: it is not that, or is not known.
+	// CPU is how long cores computed for a fragment, on another server, which its uppermost operator
+	// tells; 0: it is not that, or is not known.
 	CPU time.Duration
 	// Scan is set for scans.
 	Scan *ScanProfile
@@ -45,8 +48,8 @@ type NodeProfile struct {
 
 // ScanProfile is what a scan looked at.
 type ScanProfile struct {
-	// Segments overlap the scan's intervals. Of them Scanned were read; Pruned had no row that could count, by time or by indexes; the
-	// others were not reached before the query had all it wanted.
+	// Segments overlap the scan's intervals. Of them Scanned were read; Pruned had no row that could
+	// count, by time or by indexes; the others were not reached before the query had all it wanted.
 	Segments, Scanned, Pruned int64
 	// Rows is how many rows of the scanned segments lie in the intervals.
 	Rows int64
@@ -59,7 +62,8 @@ func NewProfile(c clock.Clock) *Profile {
 	return p
 }
 
-// computes notes of which of its equal inputs a plan.Shared is computed: that of the reader that came first.
+// computes notes of which of its equal inputs a plan.Shared is computed: that of the reader that
+// came first.
 func (p *Profile) computes(id int, input plan.Node) {
 	if p == nil {
 		return
@@ -69,7 +73,8 @@ func (p *Profile) computes(id int, input plan.Node) {
 	p.mu.shared[id] = input
 }
 
-// InputOf returns the input that the rows of n were computed of in this process, which may be that of another node with its ID; that of n if they were not.
+// InputOf returns the input that the rows of n were computed of in this process, which may be that
+// of another node with its ID; that of n if they were not.
 func (p *Profile) InputOf(n *plan.Shared) plan.Node {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -79,7 +84,8 @@ func (p *Profile) InputOf(n *plan.Shared) plan.Node {
 	return n.Input
 }
 
-// Of returns what the operator of a node did in this process, nil if it has none: its work was done by the one above.
+// Of returns what the operator of a node did in this process, nil if it has none: its work was done
+// by the one above.
 func (p *Profile) Of(n plan.Node) *NodeProfile {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -118,7 +124,8 @@ func (p *Profile) begin(env *Env) {
 	}
 }
 
-// profiling returns e for the operator of a node, which then reserves and spills on its own account.
+// profiling returns e for the operator of a node, which then reserves and spills on its own
+// account.
 func (e *Env) profiling(n plan.Node) *Env {
 	if e.Profile == nil {
 		return e
@@ -141,7 +148,8 @@ func (p *Profile) node(n plan.Node) *nodeProfile {
 	return s
 }
 
-// countWhole has the rows and the time counted of the operator that puts in order what its workers give, and not of them.
+// countWhole has the rows and the time counted of the operator that puts in order what its workers
+// give, and not of them.
 func (s *nodeProfile) countWhole() {
 	if s != nil {
 		s.whole = true

@@ -13,30 +13,35 @@ import (
 type ServerProfile struct {
 	Server string
 	NodeProfile
-	// Others is what it did on the servers whose share this one merged with its own, and Silent how many of these have not told.
+	// Others is what it did on the servers whose share this one merged with its own, and Silent how
+	// many of these have not told.
 	Others []ServerProfile
 	Silent int
 }
 
-// PartProfile is what the operators of a fragment did on one server, and on those whose shares it merged with its own.
+// PartProfile is what the operators of a fragment did on one server, and on those whose shares it
+// merged with its own.
 type PartProfile struct {
 	Server string
-	// Did has a place for each node of the fragment from its root along the first inputs; nil: the node has no operator.
+	// Did has a place for each node of the fragment from its root along the first inputs; nil: the
+	// node has no operator.
 	Did    []*NodeProfile
 	Others []PartProfile
-	// Silent is how many of the servers that this one merges have not told what they did. They are not in Others.
+	// Silent is how many of the servers that this one merges have not told what they did. They are not
+	// in Others.
 	Silent int
 }
 
-// FarProfile takes what the operators of a fragment did on the servers that ran it. It is safe for use by many goroutines; nil takes
-// nothing.
+// FarProfile takes what the operators of a fragment did on the servers that ran it. It is safe for
+// use by many goroutines; nil takes nothing.
 type FarProfile struct {
 	nodes []plan.Node // the query's, for those of the fragment from its root along the first inputs
 
 	mu struct {
 		sync.Mutex
 		parts []PartProfile
-		// asked is how many servers have not come to the end of their work, silent how many have without telling.
+		// asked is how many servers have not come to the end of their work, silent how many have without
+		// telling.
 		asked, silent int
 	}
 }
@@ -59,7 +64,8 @@ func (e *Env) far(nodes []plan.Node) *FarProfile {
 	return f
 }
 
-// Ask notes that so many servers work at a part of the fragment: the one that is asked, and those whose shares it merges.
+// Ask notes that so many servers work at a part of the fragment: the one that is asked, and those
+// whose shares it merges.
 func (f *FarProfile) Ask(servers int) {
 	if f == nil {
 		return
@@ -72,7 +78,8 @@ func (f *FarProfile) Ask(servers int) {
 // Done notes that the part of so many servers is whole, whoever did it in the end.
 func (f *FarProfile) Done(servers int) { f.Ask(-servers) }
 
-// Add counts what a server has given whole. Servers is how many worked at it. Without what its operators did the server did not tell.
+// Add counts what a server has given whole. Servers is how many worked at it. Without what its
+// operators did the server did not tell.
 func (f *FarProfile) Add(part PartProfile, servers int) {
 	if f == nil {
 		return
@@ -87,8 +94,9 @@ func (f *FarProfile) Add(part PartProfile, servers int) {
 	f.mu.parts, f.mu.silent = append(f.mu.parts, told...), f.mu.silent+silent
 }
 
-// fitting returns the parts that tell of so many nodes, and how many servers tell of others: what they ran can't be laid beside the query's. What those gave
-// that such a server merged is told as if nobody had.
+// fitting returns the parts that tell of so many nodes, and how many servers tell of others: what
+// they ran can't be laid beside the query's. What those gave that such a server merged is told as
+// if nobody had.
 func fitting(parts []PartProfile, nodes int) (told []PartProfile, silent int) {
 	for _, p := range parts {
 		others, unfit := fitting(p.Others, nodes)
@@ -102,8 +110,8 @@ func fitting(parts []PartProfile, nodes int) (told []PartProfile, silent int) {
 	return told, silent
 }
 
-// Servers returns what the operator of a node did on other servers, by their names, and how many servers are not in it: they did not tell, or were stopped
-// before the end.
+// Servers returns what the operator of a node did on other servers, by their names, and how many
+// servers are not in it: they did not tell, or were stopped before the end.
 func (p *Profile) Servers(n plan.Node) (did []ServerProfile, silent int) {
 	p.away.Lock()
 	defer p.away.Unlock()
@@ -147,8 +155,9 @@ func lay(did []ServerProfile, parts []PartProfile, node int) []ServerProfile {
 	return did
 }
 
-// Part returns what the operators of a fragment did in this process, and on the servers whose shares it has merged. It is called when the fragment's operator is
-// closed. The server has no name: who asked it knows.
+// Part returns what the operators of a fragment did in this process, and on the servers whose
+// shares it has merged. It is called when the fragment's operator is closed. The server has no
+// name: who asked it knows.
 func (p *Profile) Part(n plan.Node) PartProfile {
 	out := PartProfile{}
 	for {

@@ -14,10 +14,12 @@ type projectOp struct {
 	exprs projection
 	// memory is of what the functions make for a batch, where that is much.
 	memory budget.Account
-	// rest has the rows of the input's batch that were not projected yet, nil: none. Where texts are long, atOnce rows are projected at a time; 0: all.
+	// rest has the rows of the input's batch that were not projected yet, nil: none. Where texts are
+	// long, atOnce rows are projected at a time; 0: all.
 	rest   *vector.Batch
 	atOnce int
-	// wide has the rows of a batch of long texts that were not given yet, nil: none; width is how many are given at a time.
+	// wide has the rows of a batch of long texts that were not given yet, nil: none; width is how many
+	// are given at a time.
 	wide  *vector.Batch
 	width int
 }
@@ -102,11 +104,12 @@ func compileProjection(exprs []expr.Expr, ctx *expr.Context) (projection, error)
 	return p, err
 }
 
-// uncounted is how much the expressions of a projection may make for a batch without reserving it: every operator has a batch.
+// uncounted is how much the expressions of a projection may make for a batch without reserving it:
+// every operator has a batch.
 const uncounted = 16 << 20
 
-// apply returns the projected rows of b, and accounts for what is made for them until the next ones. When nothing is computed b's selection
-// stays; otherwise the rows that count become dense.
+// apply returns the projected rows of b, and accounts for what is made for them until the next
+// ones. When nothing is computed b's selection stays; otherwise the rows that count become dense.
 func (p *projection) apply(b *vector.Batch, memory *budget.Account) (*vector.Batch, error) {
 	out := &vector.Batch{N: b.N, Cols: make([]*vector.Vector, len(p.columns)), Sel: b.Sel}
 	if p.computes && b.Sel != nil {

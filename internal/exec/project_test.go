@@ -9,7 +9,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// Long texts are made of fewer rows at once than a batch has; a text that has no room alone is refused.
+// Long texts are made of fewer rows at once than a batch has; a text that has no room alone is
+// refused.
 func TestLongTextsAreProjectedInParts(t *testing.T) {
 	var rows [][]any
 	for i := range 50 {
@@ -46,7 +47,8 @@ func TestLongTextsAreProjectedInParts(t *testing.T) {
 	}
 }
 
-// What is above a projection gets few long texts at a time, so that it looks soon whether the query goes on.
+// What is above a projection gets few long texts at a time, so that it looks soon whether the query
+// goes on.
 func TestLongTextsAreGivenInParts(t *testing.T) {
 	const size = uncounted / 4
 	var rows [][]any

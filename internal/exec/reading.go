@@ -9,16 +9,20 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// reading is how a scan is run in this process: it reads the columns of the scan and, behind them, what stands at those paths of nested
-// columns that conditions and the projection above ask for. Segments may have that as columns of its own, with all that columns have; where
-// one has not, the texts are parsed, as JSON_VALUE does. Other servers are sent the scan as it is, and decide for themselves.
+// reading is how a scan is run in this process: it reads the columns of the scan and, behind them,
+// what stands at those paths of nested columns that conditions and the projection above ask for.
+// Segments may have that as columns of its own, with all that columns have; where one has not, the
+// texts are parsed, as JSON_VALUE does. Other servers are sent the scan as it is, and decide for
+// themselves.
 type reading struct {
 	// Scan has columns of paths in Out, called as segments call them, and asks these in Filter.
 	*plan.Scan
 	own int // columns of Out that are the scan's
-	// width is how many columns batches have: those of paths are among them if a projection takes them.
+	// width is how many columns batches have: those of paths are among them if a projection takes
+	// them.
 	width int
-	// used says which columns are looked at. Others of the scan have texts that are read where a segment has no column of a path.
+	// used says which columns are looked at. Others of the scan have texts that are read where a
+	// segment has no column of a path.
 	used columnSet
 }
 
@@ -82,7 +86,8 @@ func newReading(scan *plan.Scan) *reading {
 	return r
 }
 
-// ask returns e, over the columns of the scan, with columns of paths in place of what finds values at them.
+// ask returns e, over the columns of the scan, with columns of paths in place of what finds values
+// at them.
 func (r *reading) ask(e expr.Expr) expr.Expr {
 	return expr.Rewrite(e, func(x expr.Expr) expr.Expr {
 		column, path, ok := expr.AtPath(x)
@@ -99,11 +104,12 @@ func (r *reading) ask(e expr.Expr) expr.Expr {
 	})
 }
 
-// readable reports whether columns of paths can tell what JSON_VALUE returns as t. What it makes of texts as booleans, times and lists
-// depends on more than their values.
+// readable reports whether columns of paths can tell what JSON_VALUE returns as t. What it makes of
+// texts as booleans, times and lists depends on more than their values.
 func readable(t expr.Type) bool { return !t.Multi && (t.IsCharacter() || t.IsNumeric()) }
 
-// tells reports whether a column of a segment holds what is wanted as column i, if it is cast to the type of that.
+// tells reports whether a column of a segment holds what is wanted as column i, if it is cast to
+// the type of that.
 func (r *reading) tells(i int, info *segment.ColumnInfo) bool {
 	if i < r.own || info.Path == "" {
 		return i < r.own && info.Path == ""
@@ -127,8 +133,8 @@ func (r *reading) stored(i int, in segment.Reader) (segment.Column, error) {
 	return c, nil
 }
 
-// parsing returns which column of the scan has the texts that column i is found in, and the expression that finds it there, over a batch of
-// these alone.
+// parsing returns which column of the scan has the texts that column i is found in, and the
+// expression that finds it there, over a batch of these alone.
 func (r *reading) parsing(i int) (column int, find expr.Expr, err error) {
 	name, path, _ := segment.CutPath(r.Out[i].Name)
 	column = slices.IndexFunc(r.Out[:r.own], func(c plan.Column) bool { return c.Name == name })

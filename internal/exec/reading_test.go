@@ -40,7 +40,8 @@ func atPath(t testing.TB, path string, typ expr.Base) expr.Expr {
 var nestedOut = []plan.Column{{Name: "__time", Type: expr.Of(expr.Timestamp).NotNull()}, {Name: "j", Type: expr.JSON.OrNull(true)},
 	{Name: "k", Type: expr.Of(expr.BigInt).OrNull(true)}}
 
-// nestedStore has segments that store what stands at the same paths in different ways, and the rows of all of them.
+// nestedStore has segments that store what stands at the same paths in different ways, and the rows
+// of all of them.
 func nestedStore(t testing.TB, r *rand.Rand) (*store, [][]any) {
 	s := &store{t: t}
 	specs := []segment.ColumnSpec{{Name: "__time", Type: long}, {Name: "j", Type: vector.JSON}, {Name: "k", Type: long}}
@@ -88,7 +89,8 @@ func nestedStore(t testing.TB, r *rand.Rand) (*store, [][]any) {
 
 func oneOf(r *rand.Rand, texts ...string) string { return texts[r.IntN(len(texts))] }
 
-// TestColumnsOfPathsGiveWhatParsingGives asks segments with columns of paths, and some without, what the same plan makes of the rows alone.
+// TestColumnsOfPathsGiveWhatParsingGives asks segments with columns of paths, and some without,
+// what the same plan makes of the rows alone.
 func TestColumnsOfPathsGiveWhatParsingGives(t *testing.T) {
 	s, all := nestedStore(t, rand.New(rand.NewPCG(51, 1)))
 	rows := inline([]vector.Type{long, vector.JSON, long}, all...)
@@ -216,7 +218,8 @@ func TestTextsAreNotOpenedForPathsWithColumns(t *testing.T) {
 	}
 }
 
-// BenchmarkPaths groups, filters and adds up what stands at paths of a million rows, from columns of the paths and from texts.
+// BenchmarkPaths groups, filters and adds up what stands at paths of a million rows, from columns
+// of the paths and from texts.
 func BenchmarkPaths(b *testing.B) {
 	r := rand.New(rand.NewPCG(53, 1))
 	s := &store{t: b}

@@ -10,13 +10,14 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// root is on top of a query's operators: it computes with a slot of the query's share, and turns panics into faults.
+// root is on top of a query's operators: it computes with a slot of the query's share, and turns
+// panics into faults.
 //
-// Where the copy of a segment turns out to be damaged before there were any rows, it makes the operators anew, once: who owns the copy
-// has fetched it again when the new ones ask for it. Likewise where rows of streams have moved, as
-// often as Env.Anew says so. A failure that nobody foresaw may come from bytes that have changed
-// since they were
-// verified: the columns that were read are verified again before it is the answer.
+// Where the copy of a segment turns out to be damaged before there were any rows, it makes the
+// operators anew, once: who owns the copy has fetched it again when the new ones ask for it.
+// Likewise where rows of streams have moved, as often as Env.Anew says so. A failure that nobody
+// foresaw may come from bytes that have changed since they were verified: the columns that were
+// read are verified again before it is the answer.
 type root struct {
 	share *Share
 	make  func(ctx context.Context) (Operator, *sharing, error)

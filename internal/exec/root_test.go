@@ -13,7 +13,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// renewing hands out a damaged copy of a store's segment so many times, and then the good one, as the owner of a copy does that fetches it again.
+// renewing hands out a damaged copy of a store's segment so many times, and then the good one, as
+// the owner of a copy does that fetches it again.
 type renewing struct {
 	good, bad *store
 	times     int
@@ -27,7 +28,8 @@ func (r *renewing) Leaves(ctx context.Context, scan *plan.Scan, columns []string
 	return r.good.Leaves(ctx, scan, columns)
 }
 
-// A query that finds a copy to be damaged before it has given rows begins anew, once, and gives the rows of the better copy.
+// A query that finds a copy to be damaged before it has given rows begins anew, once, and gives the
+// rows of the better copy.
 func TestADamagedCopyIsAskedForOnceMore(t *testing.T) {
 	good := &store{t: t}
 	good.addSegment(chrono.Eternity, []segment.ColumnSpec{{Name: "__time", Type: long}, {Name: "k", Type: long}}, true,

@@ -17,8 +17,9 @@ import (
 // RowKey is the SHA-256 of all that kept rows depend on.
 type RowKey [sha256.Size]byte
 
-// RowCache keeps the rows of operators, as frames, within the memory of the process: the ones used last, so many bytes of them. It is used by any
-// number of goroutines. A nil RowCache keeps nothing.
+// RowCache keeps the rows of operators, as frames, within the memory of the process: the ones used
+// last, so many bytes of them. It is used by any number of goroutines. A nil RowCache keeps
+// nothing.
 type RowCache struct {
 	o RowCacheOptions
 
@@ -66,8 +67,8 @@ func NewRowCache(o RowCacheOptions) *RowCache {
 	return c
 }
 
-// Get returns the rows of a key, nil if there are none. Fits, if not nil, is asked whether they still count, given what they were recorded with:
-// rows that do not are forgotten.
+// Get returns the rows of a key, nil if there are none. Fits, if not nil, is asked whether they
+// still count, given what they were recorded with: rows that do not are forgotten.
 func (c *RowCache) Get(key RowKey, fits func(tag any) bool) Operator {
 	if c == nil {
 		return nil
@@ -91,7 +92,8 @@ func (c *RowCache) Get(key RowKey, fits func(tag any) bool) Operator {
 	return &keptSource{frames: at.Value.(*KeptRows).frames}
 }
 
-// Record returns op, whose rows are kept when it has given all of them, unless they take more than so many bytes. Tag is for Get.
+// Record returns op, whose rows are kept when it has given all of them, unless they take more than
+// so many bytes. Tag is for Get.
 func (c *RowCache) Record(key RowKey, tag any, most int64, op Operator) Operator {
 	if c == nil {
 		return op

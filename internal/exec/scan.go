@@ -90,8 +90,9 @@ func (t *leafScan) plan(ctx context.Context, conditions []condition, env *Env) e
 	return nil
 }
 
-// scanner reads batches of one segment in one goroutine. What an index leaves is narrowed term by term, and each reads its columns only of
-// the batches, or of the rows, that the terms before it left. Columns that no term needs come last.
+// scanner reads batches of one segment in one goroutine. What an index leaves is narrowed term by
+// term, and each reads its columns only of the batches, or of the rows, that the terms before it
+// left. Columns that no term needs come last.
 type scanner struct {
 	leaf    *leafScan
 	env     *Env
@@ -103,7 +104,8 @@ type scanner struct {
 	tallies  []tally // by term
 	skip     []bool  // by term: it is true of the whole present batch
 
-	// The present batch: rows from up to to of the segment, or those named by rows, and of these the ones in sel (nil: all).
+	// The present batch: rows from up to to of the segment, or those named by rows, and of these the
+	// ones in sel (nil: all).
 	from, to int
 	rows     []uint32
 	n        int
@@ -139,8 +141,9 @@ type scanColumn struct {
 	closed bool // nothing has looked at it yet
 }
 
-// newScanner returns a scanner of leaf, whose terms are planned. Need says which columns are looked at after the filter, nil: all. Before is the
-// worker's scanner of another segment of the same scan, nil: there was none; its memory is used again.
+// newScanner returns a scanner of leaf, whose terms are planned. Need says which columns are looked
+// at after the filter, nil: all. Before is the worker's scanner of another segment of the same
+// scan, nil: there was none; its memory is used again.
 func newScanner(leaf *leafScan, need []bool, programs *termPrograms, env *Env, fresh bool, before *scanner) (*scanner, error) {
 	s := &scanner{leaf: leaf, env: env, programs: programs, fresh: fresh}
 	for i := range leaf.scan.Out {
@@ -228,8 +231,8 @@ func castColumn(column segment.Column, name string, want expr.Type, env *Env) (s
 	return out, err
 }
 
-// asStored converts a column of a segment to the type that the datasource has it as: where some segments have nested values, what others have
-// are such, too.
+// asStored converts a column of a segment to the type that the datasource has it as: where some
+// segments have nested values, what others have are such, too.
 func asStored(x *expr.Column, to expr.Type) (expr.Expr, error) {
 	if to.ComplexName() == expr.JSON.ComplexName() && x.T.Base != expr.Other {
 		return expr.NewCall(expr.MustLookup("TO_JSON"), []expr.Expr{x}, fault.Span{})
@@ -237,7 +240,8 @@ func asStored(x *expr.Column, to expr.Type) (expr.Expr, error) {
 	return &expr.Cast{X: x, T: to}, nil
 }
 
-// read returns the rows from up to, not including, to that count, or nil if there are none. Those it puts aside come with a later batch.
+// read returns the rows from up to, not including, to that count, or nil if there are none. Those
+// it puts aside come with a later batch.
 func (s *scanner) read(from, to int) (*vector.Batch, error) {
 	p := &s.leaf.planned
 	if p.empty {
@@ -312,13 +316,15 @@ func (s *scanner) left() int {
 }
 
 const (
-	// sparse is the share of rows below which conditions are asked row by row, and rows of several batches come as one.
+	// sparse is the share of rows below which conditions are asked row by row, and rows of several
+	// batches come as one.
 	sparse = 16
 	// sparseRead is that below which columns are read row by row.
 	sparseRead = 4
 )
 
-// thin makes rows of the selection if few are left: what is read from then on is read of these only.
+// thin makes rows of the selection if few are left: what is read from then on is read of these
+// only.
 func (s *scanner) thin() {
 	if s.sel == nil || len(s.sel)*sparseRead >= s.n {
 		return
@@ -450,12 +456,14 @@ func (s *scanner) find(c *scanColumn) (*vector.Vector, error) {
 	return v.Gather(rows), nil
 }
 
-// dense reports whether the present batch is a run of rows of which so many are left that a condition is better asked of all.
+// dense reports whether the present batch is a run of rows of which so many are left that a
+// condition is better asked of all.
 func (s *scanner) dense() bool {
 	return s.rows == nil && s.left()*sparse >= s.n
 }
 
-// keepBits narrows the present batch, a run of rows, to those whose bits fill sets. It may leave them as bits, which read settles.
+// keepBits narrows the present batch, a run of rows, to those whose bits fill sets. It may leave
+// them as bits, which read settles.
 func (s *scanner) keepBits(fill func(pass vector.Bitmap) error) error {
 	buf := &s.passBuf[0]
 	if s.bits != nil {
@@ -504,7 +512,8 @@ func (s *scanner) settle() {
 	s.bits = nil
 }
 
-// room returns memory for a selection of the present batch, longer by one than it can get, so that loops can write before they know.
+// room returns memory for a selection of the present batch, longer by one than it can get, so that
+// loops can write before they know.
 func (s *scanner) room() []uint32 {
 	if s.fresh {
 		return make([]uint32, s.n+1)
@@ -513,9 +522,11 @@ func (s *scanner) room() []uint32 {
 	return s.selBuf
 }
 
-// keep narrows the present batch to its rows at which pass is 1; of rows without a value of v there are none.
+// keep narrows the present batch to its rows at which pass is 1; of rows without a value of v there
+// are none.
 //
-// The loops have no branch to mispredict: every row number is written, and the place moves on only past those that count.
+// The loops have no branch to mispredict: every row number is written, and the place moves on only
+// past those that count.
 func (s *scanner) keep(v *vector.Vector, pass func(out, sel []uint32) int) {
 	out, sel := s.sel, s.sel
 	if sel == nil {

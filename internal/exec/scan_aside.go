@@ -9,8 +9,9 @@ import "github.com/hengedb/henge/internal/vector"
 // asideShare is the share of BatchRows that is enough.
 const asideShare = 4
 
-// gather puts the rows that are left aside if they are few, or others lie there already, and makes all that lie there the present batch once
-// they are enough. It reports whether there is a batch. What was read of columns is forgotten then: of few rows that is little.
+// gather puts the rows that are left aside if they are few, or others lie there already, and makes
+// all that lie there the present batch once they are enough. It reports whether there is a batch.
+// What was read of columns is forgotten then: of few rows that is little.
 func (s *scanner) gather() bool {
 	left := s.left()
 	if len(s.aside) == 0 && left*sparse >= s.to-s.from {

@@ -9,7 +9,8 @@ import (
 	"github.com/hengedb/henge/internal/plan"
 )
 
-// Rows that lie aside come once each, whatever follows them: few more, a batch of many, blocks that are summed up, or the end of a segment.
+// Rows that lie aside come once each, whatever follows them: few more, a batch of many, blocks that
+// are summed up, or the end of a segment.
 func TestRowsPutAsideComeOnce(t *testing.T) {
 	const rows = 9 * 4096
 	s := &store{t: t}

@@ -8,12 +8,14 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// condition is something that is true of all rows a scan gives, whatever the segment: a part of the scan's filter, or what a join above
-// asks of a key, or what a sort above can still use. The concrete conditions are longRange, longExcept, doubleRange, textTerms, keysIn,
-// topKeys and predicate.
+// condition is something that is true of all rows a scan gives, whatever the segment: a part of the
+// scan's filter, or what a join above asks of a key, or what a sort above can still use. The
+// concrete conditions are longRange, longExcept, doubleRange, textTerms, keysIn, topKeys and
+// predicate.
 type condition interface{ condition() }
 
-// longRange bounds a Long column; nulls are not in it. Expr says the same, for segments that hold another type.
+// longRange bounds a Long column; nulls are not in it. Expr says the same, for segments that hold
+// another type.
 type longRange struct {
 	column         int
 	least, highest int64
@@ -27,7 +29,8 @@ type longExcept struct {
 	expr   expr.Expr
 }
 
-// doubleRange bounds a Double column, bounds included. It is no more than what statistics are held against: expr decides.
+// doubleRange bounds a Double column, bounds included. It is no more than what statistics are held
+// against: expr decides.
 type doubleRange struct {
 	column         int
 	least, highest float64
@@ -98,7 +101,8 @@ func conditionsOf(scan *plan.Scan) []condition {
 	return out
 }
 
-// comparisonOf recognises the comparison of a column with a constant that is not null, the column written first.
+// comparisonOf recognises the comparison of a column with a constant that is not null, the column
+// written first.
 func comparisonOf(e expr.Expr) (c *expr.Column, op string, value any) {
 	call, ok := e.(*expr.Call)
 	if !ok || len(call.Args) != 2 {
@@ -194,7 +198,8 @@ func longKeysOf(e expr.Expr) *keysIn {
 	return &keysIn{column: c.Index, keys: longKeys(values), decides: true, expr: e}
 }
 
-// onlyTextColumn returns the column of a predicate that looks at nothing but one text column, which is not multi-value.
+// onlyTextColumn returns the column of a predicate that looks at nothing but one text column, which
+// is not multi-value.
 func onlyTextColumn(e expr.Expr) *expr.Column {
 	var found *expr.Column
 	pure := true
@@ -218,7 +223,8 @@ func onlyTextColumn(e expr.Expr) *expr.Column {
 	return found
 }
 
-// textEquality recognises an equality of a text column with constants, also for some value of a multi-value one.
+// textEquality recognises an equality of a text column with constants, also for some value of a
+// multi-value one.
 func textEquality(e expr.Expr) (column *expr.Column, values []string) {
 	if any, ok := e.(*expr.Any); ok {
 		source, isColumn := any.Source.(*expr.Column)

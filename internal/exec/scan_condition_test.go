@@ -12,8 +12,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// conditionStore has segments in which columns are as they are in eventSchema, clustered so that statistics of blocks decide, missing,
-// all null, constant, of other types, and partly hidden.
+// conditionStore has segments in which columns are as they are in eventSchema, clustered so that
+// statistics of blocks decide, missing, all null, constant, of other types, and partly hidden.
 func conditionStore(t *testing.T, r *rand.Rand) *store {
 	s := &store{t: t}
 	chunk := func(i int64) chrono.Interval {
@@ -191,7 +191,8 @@ func opaqueRows(scan *plan.Scan) plan.Node {
 	return &plan.Project{Input: scan, Exprs: exprs, Names: names}
 }
 
-// What a join below leaves of its left side's keys is all that is read of the right side above, unless right rows without a partner are wanted.
+// What a join below leaves of its left side's keys is all that is read of the right side above,
+// unless right rows without a partner are wanted.
 func TestJoinsLendTheirKeysToTheNext(t *testing.T) {
 	r := rand.New(rand.NewPCG(23, 3))
 	s := conditionStore(t, r)

@@ -11,16 +11,18 @@ import (
 )
 
 const (
-	// indexShare is the share of a segment's rows above which reading through an index loses to scanning (the crossover lies at a few
-	// percent; measured in the experiment behind this engine).
+	// indexShare is the share of a segment's rows above which reading through an index loses to
+	// scanning (the crossover lies at a few percent; measured in the experiment behind this engine).
 	indexShare = 0.05
-	// rowsPerBitmap is how many rows a scan holds against a set of codes in the time that one more bitmap takes to open and to put to
-	// the others, and fewBitmaps is how many of them are looked at in any case.
+	// rowsPerBitmap is how many rows a scan holds against a set of codes in the time that one more
+	// bitmap takes to open and to put to the others, and fewBitmaps is how many of them are looked at
+	// in any case.
 	rowsPerBitmap = 1 << 10
 	fewBitmaps    = 8
 )
 
-// index narrows the rows to those that have one of the codes, if they are few. It reports whether it did: then nothing is left to ask.
+// index narrows the rows to those that have one of the codes, if they are few. It reports whether
+// it did: then nothing is left to ask.
 func (p *planner) index(c segment.Column, set *codeSet) (bool, error) {
 	rows := p.leaf.leaf.Reader.Info().Rows
 	if int(set.n) > fewBitmaps+rows/rowsPerBitmap {
@@ -46,8 +48,9 @@ func (p *planner) index(c segment.Column, set *codeSet) (bool, error) {
 	return true, nil
 }
 
-// indexAny narrows the rows for a predicate that asks whether some value of a multi-value column is one of a few constants. The predicate
-// is asked of the rows all the same: what it says of rows without values an index does not know.
+// indexAny narrows the rows for a predicate that asks whether some value of a multi-value column is
+// one of a few constants. The predicate is asked of the rows all the same: what it says of rows
+// without values an index does not know.
 func (p *planner) indexAny(e expr.Expr) error {
 	source, values := textEquality(e)
 	if source == nil || !source.T.Multi {

@@ -8,8 +8,9 @@ import (
 	"github.com/hengedb/henge/internal/expr"
 )
 
-// Rare values are read through bitmap indexes, common ones by scanning their codes, and what no row has is not read at all; whether the filter is an
-// equality, a list, a pattern or a disjunction, and whatever the other terms are.
+// Rare values are read through bitmap indexes, common ones by scanning their codes, and what no row
+// has is not read at all; whether the filter is an equality, a list, a pattern or a disjunction,
+// and whatever the other terms are.
 func TestFiltersUseIndexesWhereRowsAreFew(t *testing.T) {
 	const n = 40_000
 	s := &store{t: t}

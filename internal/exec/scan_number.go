@@ -5,7 +5,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// longBlocks asks f of the bounds of each block that has rows from up to to. It says always only if the column has no nulls.
+// longBlocks asks f of the bounds of each block that has rows from up to to. It says always only if
+// the column has no nulls.
 func longBlocks(c segment.Column, from, to int, f func(least, greatest int64) verdict) verdict {
 	out := sometimes
 	for b := from / segment.BlockRows; b <= (to-1)/segment.BlockRows; b++ {

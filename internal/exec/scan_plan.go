@@ -14,8 +14,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// planner finds out what the conditions of a scan mean in one segment: whether any row can count, which rows indexes leave, and what is
-// left to be asked of rows.
+// planner finds out what the conditions of a scan mean in one segment: whether any row can count,
+// which rows indexes leave, and what is left to be asked of rows.
 type planner struct {
 	leaf  *leafScan
 	env   *Env
@@ -61,7 +61,8 @@ func (p *planner) beyond(c *topKeys) bool {
 	return known && c.before(c.last.Load(), first)
 }
 
-// stored returns a column of the scan if the segment has it in the type that is wanted, and else nil.
+// stored returns a column of the scan if the segment has it in the type that is wanted, and else
+// nil.
 func (p *planner) stored(column int) (segment.Column, error) {
 	c, err := p.leaf.scan.stored(column, p.leaf.leaf.Reader)
 	if err != nil || c == nil || c.Info().Type != p.leaf.scan.Out[column].Type.Runtime() {
@@ -174,7 +175,8 @@ func bounds(info *segment.ColumnInfo) (least, greatest int64, known bool) {
 	return least, greatest, ok && ok2
 }
 
-// overlap returns which share of the values from least to greatest lies from a to b, were they spread evenly.
+// overlap returns which share of the values from least to greatest lies from a to b, were they
+// spread evenly.
 func overlap(a, b, least, greatest float64) float64 { return (b - a + 1) / (greatest - least + 1) }
 
 func (p *planner) addKeys(c *keysIn) error {
@@ -218,7 +220,8 @@ func (p *planner) addKeys(c *keysIn) error {
 	return nil
 }
 
-// maxPlannedEntries is how many entries a dictionary may have to be evaluated whatever the number of rows to read.
+// maxPlannedEntries is how many entries a dictionary may have to be evaluated whatever the number
+// of rows to read.
 const maxPlannedEntries = 1 << 12
 
 func (p *planner) addTexts(ctx context.Context, c *textTerms) error {
@@ -303,8 +306,8 @@ func (p *planner) addCodes(column int, stored segment.Column, set *codeSet) erro
 	return nil
 }
 
-// codesOf returns the codes of within for which a predicate of a text column is true. It returns nil when the predicate fails for some
-// entry, which no row need have.
+// codesOf returns the codes of within for which a predicate of a text column is true. It returns
+// nil when the predicate fails for some entry, which no row need have.
 func (p *planner) codesOf(ctx context.Context, e expr.Expr, column int, stored segment.Column, within *codeSet) (*codeSet, error) {
 	dict, err := stored.Dict()
 	if err != nil {

@@ -13,7 +13,8 @@ import (
 	"github.com/hengedb/henge/internal/segment"
 )
 
-// leapingClock says with each look that a second has passed, so that every goroutine that computes has had its slice.
+// leapingClock says with each look that a second has passed, so that every goroutine that computes
+// has had its slice.
 type leapingClock struct {
 	clock.Clock
 	looks atomic.Int64
@@ -21,8 +22,8 @@ type leapingClock struct {
 
 func (c *leapingClock) Now() time.Time { return time.Unix(c.looks.Add(1), 0) }
 
-// TestPlanningASegmentYieldsToItsWaiters has two workers on one slot and one segment: the one that plans it gives its slot away in the
-// midst of that, to the one that waits for the plan.
+// TestPlanningASegmentYieldsToItsWaiters has two workers on one slot and one segment: the one that
+// plans it gives its slot away in the midst of that, to the one that waits for the plan.
 func TestPlanningASegmentYieldsToItsWaiters(t *testing.T) {
 	s := &store{t: t}
 	n := morselRows + segment.BlockRows

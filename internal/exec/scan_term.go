@@ -7,9 +7,11 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// term is a condition as it applies to one segment. It is used by all workers; what changes is in their scanners.
+// term is a condition as it applies to one segment. It is used by all workers; what changes is in
+// their scanners.
 type term interface {
-	// within says whether the statistics of the blocks decide for the rows from up to, not including, to.
+	// within says whether the statistics of the blocks decide for the rows from up to, not including,
+	// to.
 	within(from, to int) verdict
 	// narrow takes rows off the present batch of s.
 	narrow(s *scanner) error
@@ -107,7 +109,8 @@ func (t *codesTerm) givesBits(s *scanner) bool {
 	return s.dense() && s.cols[t.column] == nil && !t.codes.null
 }
 
-// codes returns the codes of the column of t in the present batch. The texts are not read: few rows may be left.
+// codes returns the codes of the column of t in the present batch. The texts are not read: few rows
+// may be left.
 func (s *scanner) codes(t *codesTerm) (*vector.Vector, error) {
 	if v := s.cols[t.column]; v != nil && v.Dict != nil && !v.Const {
 		return v, nil

@@ -9,20 +9,23 @@ import (
 )
 
 const (
-	// scatterBits: rows are put aside in 2^scatterBits partitions, so many that a core's caches hold a line of each, and that the groups of
-	// one partition of some millions fit in its second cache. A byte has the number of one.
+	// scatterBits: rows are put aside in 2^scatterBits partitions, so many that a core's caches hold a
+	// line of each, and that the groups of one partition of some millions fit in its second cache. A
+	// byte has the number of one.
 	scatterBits  = 8
 	scatterParts = 1 << scatterBits
-	// scatterRepeats is how often a key may have been met on average so that rows are put aside: keys that come again and again are found
-	// in the caches.
+	// scatterRepeats is how often a key may have been met on average so that rows are put aside: keys
+	// that come again and again are found in the caches.
 	scatterRepeats = 16
 	// scatterChunk is how many rows of one partition lie together.
 	scatterChunk = 512
-	// scatterHold is how many bytes of rows a worker puts aside before it tries to make groups of them, for each group that is needed for doing so: 64 MiB.
+	// scatterHold is how many bytes of rows a worker puts aside before it tries to make groups of
+	// them, for each group that is needed for doing so: 64 MiB.
 	scatterHold = 2 << 10
 )
 
-// scatterable says which columns of the input an aggregation looks at, if its rows can be put aside as words: its arguments are numbers.
+// scatterable says which columns of the input an aggregation looks at, if its rows can be put aside
+// as words: its arguments are numbers.
 type scatterable struct {
 	columns []int         // of the input
 	types   []vector.Type // theirs
@@ -30,11 +33,13 @@ type scatterable struct {
 	dealing
 }
 
-// scatter puts the rows of a grouper aside once there are so many groups that each row would wait for memory: partition by partition, by a
-// hash of their keys, and later makes groups of one partition after the other, whose tables fit in a core's cache.
+// scatter puts the rows of a grouper aside once there are so many groups that each row would wait
+// for memory: partition by partition, by a hash of their keys, and later makes groups of one
+// partition after the other, whose tables fit in a core's cache.
 //
-// A row is a run of words: a word with a bit for each argument that is null, if one was, the words of the key as the keyTable has them,
-// and a word for each argument. Each partition may also have groups of rows that were put aside before, when they got too many.
+// A row is a run of words: a word with a bit for each argument that is null, if one was, the words
+// of the key as the keyTable has them, and a word for each argument. Each partition may also have
+// groups of rows that were put aside before, when they got too many.
 type scatter struct {
 	g       *grouper
 	of      *scatterable
@@ -60,7 +65,8 @@ type scatterPart struct {
 	made   *grouper   // groups of rows that were put aside before; nil: none. Its memory counts with the scatter's.
 }
 
-// newScatter returns an empty scatter for the rows that g will meet from now on, whose keys may be near each other.
+// newScatter returns an empty scatter for the rows that g will meet from now on, whose keys may be
+// near each other.
 func newScatter(g *grouper, of *scatterable, near bool) *scatter {
 	s := &scatter{g: g, of: of, hold: int64(g.env.many.aside) * scatterHold, within: noLongs}
 	of.decide(near)
@@ -313,7 +319,8 @@ func (s *scatter) fold(g *grouper, chunk []uint64) error {
 	return s.update(g, chunk, n)
 }
 
-// list makes a group of g of each row of a chunk, also of those whose key g has. Such groups are good for being written only.
+// list makes a group of g of each row of a chunk, also of those whose key g has. Such groups are
+// good for being written only.
 func (s *scatter) list(g *grouper, chunk []uint64) error {
 	t := g.table
 	rows, width, n := s.keysIn(t, chunk)
@@ -413,8 +420,8 @@ func (s *scatter) argument(a int, chunk []uint64, n int, v *vector.Vector) *vect
 	return v
 }
 
-// spill calls write with the groups of all partitions, and drops them. When rows have turned out to be groups of their own mostly, they are
-// written as such.
+// spill calls write with the groups of all partitions, and drops them. When rows have turned out to
+// be groups of their own mostly, they are written as such.
 func (s *scatter) spill(ctx context.Context, write func(context.Context, *grouper) error) error {
 	for p := range s.parts {
 		part := &s.parts[p]

@@ -11,26 +11,31 @@ import (
 )
 
 const (
-	// slice is how long a goroutine computes before it lets others go first, if any wait. A batch takes far less.
+	// slice is how long a goroutine computes before it lets others go first, if any wait. A batch
+	// takes far less.
 	slice = 4 * time.Millisecond
-	// small is what small queries compute at most. It is not tight: a goroutine with a slot may have to wait for a core.
+	// small is what small queries compute at most. It is not tight: a goroutine with a slot may have
+	// to wait for a core.
 	small = 5 * slice
 )
 
-// Scheduler shares the cores of the process between queries. Goroutines that compute hold a slot; when more want to compute than there
-// are slots they take turns of a few milliseconds, and the next turn goes to the query of the highest priority, among those to the one
-// that holds the fewest slots, and then to the one that has computed least; of those that are a few turns apart to one that is small so far, and
-// then to the one that came first. So of many small queries none is passed by those that come later. A large one gives its turn up when a small one
-// waits, which waits for a batch of it and not for its end.
+// Scheduler shares the cores of the process between queries. Goroutines that compute hold a slot;
+// when more want to compute than there are slots they take turns of a few milliseconds, and the
+// next turn goes to the query of the highest priority, among those to the one that holds the fewest
+// slots, and then to the one that has computed least; of those that are a few turns apart to one
+// that is small so far, and then to the one that came first. So of many small queries none is
+// passed by those that come later. A large one gives its turn up when a small one waits, which
+// waits for a batch of it and not for its end.
 //
-// What a query has computed is compared in virtual time, as in weighted fair queueing (Demers, Keshav, Shenker: Analysis and simulation of a fair
-// queueing algorithm, 1989): that goes on as fast as a query computes which has its even part of the cores, and a query that comes begins with it.
-// A large query thus gets its part beside small ones that never end to come.
+// What a query has computed is compared in virtual time, as in weighted fair queueing (Demers,
+// Keshav, Shenker: Analysis and simulation of a fair queueing algorithm, 1989): that goes on as
+// fast as a query computes which has its even part of the cores, and a query that comes begins with
+// it. A large query thus gets its part beside small ones that never end to come.
 type Scheduler struct {
 	clock clock.Clock
 	slots int
-	// wanted is how many goroutines wait, so that those that compute need not look at the clock while none does. It is changed with the lock
-	// held.
+	// wanted is how many goroutines wait, so that those that compute need not look at the clock while
+	// none does. It is changed with the lock held.
 	wanted atomic.Int32
 	// urgent is whether a small query is among them.
 	urgent atomic.Bool
@@ -71,7 +76,8 @@ func NewScheduler(slots int, c clock.Clock) *Scheduler {
 	return s
 }
 
-// Join adds a query; Leave ends its part. A nil Scheduler gives a nil Share, with which everything runs at once.
+// Join adds a query; Leave ends its part. A nil Scheduler gives a nil Share, with which everything
+// runs at once.
 func (s *Scheduler) Join() *Share {
 	if s == nil {
 		return nil
@@ -90,7 +96,8 @@ func (s *Scheduler) Load() (active, pending int) {
 	return s.slots - s.mu.free, len(s.mu.waiting)
 }
 
-// Prefer gives the query a priority: its goroutines get slots before those of lower ones, and after those of higher ones.
+// Prefer gives the query a priority: its goroutines get slots before those of lower ones, and after
+// those of higher ones.
 func (sh *Share) Prefer(priority int64) {
 	if sh == nil {
 		return
@@ -100,7 +107,8 @@ func (sh *Share) Prefer(priority int64) {
 	sh.rank = priority
 }
 
-// Computed returns how long the query's goroutines have held slots, all together: about the time that cores had for it.
+// Computed returns how long the query's goroutines have held slots, all together: about the time
+// that cores had for it.
 func (sh *Share) Computed() time.Duration {
 	if sh == nil {
 		return 0
@@ -120,7 +128,8 @@ func (sh *Share) Leave() {
 	sh.s.mu.shares--
 }
 
-// crowded reports whether there are more queries than slots: several goroutines of a short one would only get in each other's way.
+// crowded reports whether there are more queries than slots: several goroutines of a short one
+// would only get in each other's way.
 func (sh *Share) crowded() bool {
 	if sh == nil {
 		return false
@@ -141,7 +150,8 @@ func (s *Scheduler) count(now time.Time) {
 	}
 }
 
-// want notes that one more goroutine wants a slot or has one, and rest that one does no longer. The lock is held.
+// want notes that one more goroutine wants a slot or has one, and rest that one does no longer. The
+// lock is held.
 func (sh *Share) want() {
 	if sh.wants++; sh.wants == 1 {
 		sh.s.count(sh.s.clock.Now()) // it was computed without this one
@@ -167,12 +177,14 @@ type slot struct {
 
 type slotKey struct{}
 
-// Compute runs f, which is to wait for nothing but stop(ctx), with a slot of the share. Panics become faults.
+// Compute runs f, which is to wait for nothing but stop(ctx), with a slot of the share. Panics
+// become faults.
 func (sh *Share) Compute(ctx context.Context, f func(ctx context.Context) error) error {
 	return Protect(func() error { return sh.compute(ctx, f) })
 }
 
-// compute runs f with a slot of the share, which f's context carries: every stop(ctx) is a place to let others go first.
+// compute runs f with a slot of the share, which f's context carries: every stop(ctx) is a place to
+// let others go first.
 func (sh *Share) compute(ctx context.Context, f func(ctx context.Context) error) error {
 	if sh == nil || ctx.Value(slotKey{}) != nil {
 		return f(ctx)
@@ -207,7 +219,8 @@ func idle(ctx context.Context, f func() error) error {
 	return err
 }
 
-// yield lets others go first when the goroutine has had its slice, or is a large query's and a small one waits.
+// yield lets others go first when the goroutine has had its slice, or is a large query's and a
+// small one waits.
 func yield(ctx context.Context) error {
 	t, _ := ctx.Value(slotKey{}).(*slot)
 	if t == nil || !t.held {

@@ -90,7 +90,8 @@ func TestSmallQueryWaitsForOneBatchOfALargeOne(t *testing.T) {
 	})
 }
 
-// TestQueriesFinishOnOneSlot runs pipelines whose consumer waits for workers, which must not keep the only slot.
+// TestQueriesFinishOnOneSlot runs pipelines whose consumer waits for workers, which must not keep
+// the only slot.
 func TestQueriesFinishOnOneSlot(t *testing.T) {
 	s := &store{t: t}
 	rows := events(rand.New(rand.NewPCG(12, 1)), 0, 500)
@@ -131,7 +132,8 @@ func envOf(t *testing.T, s *store) *Env {
 	return env
 }
 
-// A query that has to wait for slots several times is not passed by those that come later, each of which has computed less.
+// A query that has to wait for slots several times is not passed by those that come later, each of
+// which has computed less.
 func TestSmallQueriesEndInTheOrderTheyCame(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sys := clock.System()
@@ -166,7 +168,8 @@ func TestSmallQueriesEndInTheOrderTheyCame(t *testing.T) {
 	})
 }
 
-// Small queries never end to come, and all slots could be theirs; a large one gets its even part all the same, also for what it computed before they came.
+// Small queries never end to come, and all slots could be theirs; a large one gets its even part
+// all the same, also for what it computed before they came.
 func TestALargeQueryGetsItsPartBesideSmallOnes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sys := clock.System()

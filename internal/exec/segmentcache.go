@@ -15,10 +15,11 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// SegmentCache keeps what aggregations make of single segments: their groups with intermediate values, as groupsOut gives them. A segment never
-// changes, so what was made of it counts as long as somebody asks for it; one that is replaced is not asked for any more. The key is the segment's
-// id, the plan below the aggregation without its bounds of time, and those that cut through the segment: queries over different times share what
-// was made of the segments that lie within both.
+// SegmentCache keeps what aggregations make of single segments: their groups with intermediate
+// values, as groupsOut gives them. A segment never changes, so what was made of it counts as long
+// as somebody asks for it; one that is replaced is not asked for any more. The key is the segment's
+// id, the plan below the aggregation without its bounds of time, and those that cut through the
+// segment: queries over different times share what was made of the segments that lie within both.
 type SegmentCache struct {
 	Rows *RowCache
 	// Use and Populate say whether groups are taken from it and put into it.
@@ -29,12 +30,14 @@ type SegmentCache struct {
 	Not []string
 }
 
-// wants reports whether the cache is for an aggregation over a pipeline. Joins, and what depends on more than the segments, are not for it.
+// wants reports whether the cache is for an aggregation over a pipeline. Joins, and what depends on
+// more than the segments, are not for it.
 func (c *SegmentCache) wants(n *plan.Aggregate, p *Pipeline, env *Env) bool {
 	return c.takes(n) && groupsBySegment(p, env)
 }
 
-// groupsBySegment reports whether what an aggregation makes of a pipeline can be made of each of its segments.
+// groupsBySegment reports whether what an aggregation makes of a pipeline can be made of each of
+// its segments.
 func groupsBySegment(p *Pipeline, env *Env) bool {
 	if env.Profile != nil || p == nil || p.scan == nil || p.scan.Limit >= 0 || len(p.leaves) == 0 {
 		return false
@@ -47,8 +50,9 @@ func groupsBySegment(p *Pipeline, env *Env) bool {
 	return true
 }
 
-// wantsSegments reports whether the sketches of columns are to be merged segment by segment, and these in their order: what sketches of sketches
-// estimate depends on it, and does not depend on the number of workers then.
+// wantsSegments reports whether the sketches of columns are to be merged segment by segment, and
+// these in their order: what sketches of sketches estimate depends on it, and does not depend on
+// the number of workers then.
 func wantsSegments(n *plan.Aggregate, p *Pipeline, env *Env) bool {
 	return mergesSketches(n) && len(n.Order) == 0 && groupsBySegment(p, env) && len(p.leaves) > 1
 }
@@ -70,8 +74,8 @@ func nativeTypes(n *plan.Aggregate) []string {
 	return []string{"groupBy"}
 }
 
-// keptGroups are the segments of an aggregation that its pipeline need not read: their groups are known, or are made one segment at a time to be
-// known.
+// keptGroups are the segments of an aggregation that its pipeline need not read: their groups are
+// known, or are made one segment at a time to be known.
 type keptGroups struct {
 	cache   *SegmentCache // nil: they are not kept
 	node    *plan.Aggregate
@@ -83,7 +87,8 @@ type keptGroups struct {
 type keptLeaf struct {
 	leaf Leaf
 	key  RowKey
-	// after is closed when the groups of the segment before were given, done when those of this one were.
+	// after is closed when the groups of the segment before were given, done when those of this one
+	// were.
 	after, done chan struct{}
 }
 
@@ -137,7 +142,8 @@ func takeKept(n *plan.Aggregate, p *Pipeline, env *Env) *keptGroups {
 	return k
 }
 
-// keptBase is what keys have of a plan whose scan has no bounds of time; nil: a plan that can't be told from others is not kept.
+// keptBase is what keys have of a plan whose scan has no bounds of time; nil: a plan that can't be
+// told from others is not kept.
 func keptBase(n plan.Node, zone string) []byte {
 	base, fixed, err := wire.Fingerprint(n)
 	if err != nil || !fixed {
@@ -146,7 +152,8 @@ func keptBase(n plan.Node, zone string) []byte {
 	return append(append(base, 0), zone...)
 }
 
-// keptKey is the key of a plan over one segment, of which it sees all rows or, where that is cut, those at some times.
+// keptKey is the key of a plan over one segment, of which it sees all rows or, where that is cut,
+// those at some times.
 func keptKey(base []byte, id string, cut bool, times []chrono.Interval) RowKey {
 	h := sha256.New()
 	h.Write(base)
@@ -201,7 +208,8 @@ func (p *Pipeline) recut() {
 	p.morsels, p.left = kept, len(kept)
 }
 
-// run gives the groups of all segments to f, from one goroutine at a time and in the order of the segments.
+// run gives the groups of all segments to f, from one goroutine at a time and in the order of the
+// segments.
 func (k *keptGroups) run(ctx context.Context, f func(*vector.Batch) error) error {
 	for _, op := range k.known {
 		began := k.p.env.Times.now()
@@ -253,7 +261,8 @@ func (k *keptGroups) run(ctx context.Context, f func(*vector.Batch) error) error
 	return k.p.env.atOnce(ctx, lanes, func(ctx context.Context, _ int) error { return work(ctx) })
 }
 
-// turn waits until the groups of the segments before were given. They are made before the first of them is, so that nobody waits for long.
+// turn waits until the groups of the segments before were given. They are made before the first of
+// them is, so that nobody waits for long.
 func (l *keptLeaf) turn(ctx context.Context) error {
 	select {
 	case <-l.after:

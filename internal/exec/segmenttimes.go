@@ -8,8 +8,8 @@ import (
 	"github.com/hengedb/henge/internal/obs"
 )
 
-// SegmentTimes measures how long each segment of a query waits for the first worker, and how long workers are at it, in the words of the interface. A
-// nil SegmentTimes measures nothing.
+// SegmentTimes measures how long each segment of a query waits for the first worker, and how long
+// workers are at it, in the words of the interface. A nil SegmentTimes measures nothing.
 type SegmentTimes struct {
 	Clock clock.Clock
 	Meter *obs.Meter
@@ -32,7 +32,8 @@ func (t *SegmentTimes) now() time.Time {
 	return t.Clock.Now()
 }
 
-// turn notes that a worker goes from one segment, which it has been at since some time, to another, nil: to none. It returns when.
+// turn notes that a worker goes from one segment, which it has been at since some time, to another,
+// nil: to none. It returns when.
 func (t *SegmentTimes) turn(opened, since time.Time, from, to *leafScan) time.Time {
 	if t == nil {
 		return since

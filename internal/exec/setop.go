@@ -8,8 +8,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// setOp is INTERSECT and EXCEPT: both inputs are grouped by all columns, counting each side, and the counts say how often a row is
-// given. It spills as grouping does.
+// setOp is INTERSECT and EXCEPT: both inputs are grouped by all columns, counting each side, and
+// the counts say how often a row is given. It spills as grouping does.
 type setOp struct {
 	node        *plan.SetOp
 	left, right Operator

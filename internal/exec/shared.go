@@ -10,7 +10,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// sharing keeps the rows of a query's plan.Shared nodes, each computed when the first of its readers wants a row, until the query is closed.
+// sharing keeps the rows of a query's plan.Shared nodes, each computed when the first of its
+// readers wants a row, until the query is closed.
 type sharing struct {
 	mu     sync.Mutex
 	spools map[int]*spool

@@ -10,8 +10,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// sortOp orders its input and yields the rows from offset on, at most limit of them. Over a pipeline each worker sorts what it reads.
-// In the end the sorted runs are merged.
+// sortOp orders its input and yields the rows from offset on, at most limit of them. Over a
+// pipeline each worker sorts what it reads. In the end the sorted runs are merged.
 type sortOp struct {
 	*sorting
 	pipeline *Pipeline // or
@@ -146,9 +146,10 @@ func (s *sorting) sortKeys(b *vector.Batch) *vector.SortKeys {
 
 // sorter is one worker of a sort.
 //
-// Rows are gathered into a run, which is sorted when it is long enough. With a limit the run is cut back to the rows that can still
-// count whenever it has grown to several times that, and from then on rows beyond the last of them are not even taken. When the runs do
-// not fit in memory they are merged into a file.
+// Rows are gathered into a run, which is sorted when it is long enough. With a limit the run is cut
+// back to the rows that can still count whenever it has grown to several times that, and from then
+// on rows beyond the last of them are not even taken. When the runs do not fit in memory they are
+// merged into a file.
 type sorter struct {
 	*sorting
 	account budget.Account
@@ -165,13 +166,16 @@ func newSorter(s *sorting) *sorter {
 }
 
 const (
-	// sortOverhead is what sorting a run takes beside its rows: keys, row numbers and the ordered copy, in multiples of the rows.
+	// sortOverhead is what sorting a run takes beside its rows: keys, row numbers and the ordered
+	// copy, in multiples of the rows.
 	sortOverhead = 2
-	// maxRunRows and maxRunBytes bound a run: sorting one can't be interrupted, and its keys have 32-bit offsets.
+	// maxRunRows and maxRunBytes bound a run: sorting one can't be interrupted, and its keys have
+	// 32-bit offsets.
 	maxRunRows  = 1 << 18
 	maxRunBytes = 256 << 20
-	// A run with a limit is cut back when it has four times as many rows as are wanted and, so that this is not done all the time where each
-	// row lies before those that came earlier, as many as this: at first few, as nothing is known of the last row until then.
+	// A run with a limit is cut back when it has four times as many rows as are wanted and, so that
+	// this is not done all the time where each row lies before those that came earlier, as many as
+	// this: at first few, as nothing is known of the last row until then.
 	leastCut, greatestCut = 32, 1024
 )
 
@@ -212,8 +216,8 @@ func (s *sorter) add(b *vector.Batch) error {
 	return s.spill()
 }
 
-// ownTexts returns b with texts in memory of their own: the few rows that are left of many would keep all the memory that theirs lie in,
-// which is counted nowhere once its owner has given it up.
+// ownTexts returns b with texts in memory of their own: the few rows that are left of many would
+// keep all the memory that theirs lie in, which is counted nowhere once its owner has given it up.
 func ownTexts(b *vector.Batch) *vector.Batch {
 	out := &vector.Batch{N: b.N, Cols: make([]*vector.Vector, len(b.Cols)), Sel: b.Sel}
 	for i, c := range b.Cols {

@@ -8,8 +8,9 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// sortBound is the last row that a sorter with a limit may still need: rows that lie behind it, or are equal to it, are not taken. Columns
-// are compared one after the other, each over the rows that those before left open.
+// sortBound is the last row that a sorter with a limit may still need: rows that lie behind it, or
+// are equal to it, are not taken. Columns are compared one after the other, each over the rows that
+// those before left open.
 type sortBound struct {
 	keys []plan.SortKey
 	cols []*vector.Vector // by key: one row
@@ -30,7 +31,8 @@ func newSortBound(keys []plan.SortKey, b *vector.Batch, i int) *sortBound {
 	return s
 }
 
-// before returns the rows of b that lie before the bound, nil if there are none. The result is valid until the next call.
+// before returns the rows of b that lie before the bound, nil if there are none. The result is
+// valid until the next call.
 func (s *sortBound) before(b *vector.Batch) *vector.Batch {
 	s.taken = s.taken[:0]
 	if b.Sel != nil {
@@ -59,7 +61,8 @@ func (s *sortBound) before(b *vector.Batch) *vector.Batch {
 	return &vector.Batch{N: b.N, Cols: b.Cols, Sel: s.taken}
 }
 
-// compare moves the open rows whose key k lies before the bound's to the taken ones, and leaves open those with an equal key.
+// compare moves the open rows whose key k lies before the bound's to the taken ones, and leaves
+// open those with an equal key.
 func (s *sortBound) compare(k int, v *vector.Vector) {
 	one, key := s.cols[k], s.keys[k]
 	plain := !v.Const && v.Valid == nil && !one.IsNull(0)
@@ -87,7 +90,8 @@ func (s *sortBound) compare(k int, v *vector.Vector) {
 	}
 }
 
-// place returns where the bound's value of key k lies in a sorted dictionary, and whether it is there.
+// place returns where the bound's value of key k lies in a sorted dictionary, and whether it is
+// there.
 func (s *sortBound) place(k int, d *vector.Dict) (code uint32, found bool) {
 	if s.dicts[k] != d {
 		s.dicts[k] = d

@@ -10,7 +10,8 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// A file system that is full before the limit of the disk is reached ends queries as that limit does.
+// A file system that is full before the limit of the disk is reached ends queries as that limit
+// does.
 func TestAFullFileSystemEndsQueries(t *testing.T) {
 	dir := t.TempDir()
 	if err := syscall.Mount("spill", dir, "tmpfs", 0, "size=256k"); err != nil {

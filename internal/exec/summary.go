@@ -12,8 +12,9 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// summary groups whole blocks by what segments know of them, in place of their rows: sums, bounds, and how many values there are. It is for
-// blocks whose rows all count and all fall into one group, as those do of a total, or of a bucket of time that is longer than a block.
+// summary groups whole blocks by what segments know of them, in place of their rows: sums, bounds,
+// and how many values there are. It is for blocks whose rows all count and all fall into one group,
+// as those do of a total, or of a bucket of time that is longer than a block.
 type summary struct {
 	a       *aggregation
 	keys    []summaryKey
@@ -21,7 +22,8 @@ type summary struct {
 	workers []summaryParts
 }
 
-// summaryParts are what a worker finds out of a run of blocks, in memory that it uses again for the next.
+// summaryParts are what a worker finds out of a run of blocks, in memory that it uses again for the
+// next.
 type summaryParts struct {
 	values  [][]blockValues // by aggregate, one for each of its intermediate values
 	vectors []*vector.Vector
@@ -34,14 +36,16 @@ type summaryKey struct {
 	bucketed bool
 }
 
-// summaryCall is an aggregate over a column of the scan, -1: none, and how it makes the intermediate values of blocks.
+// summaryCall is an aggregate over a column of the scan, -1: none, and how it makes the
+// intermediate values of blocks.
 type summaryCall struct {
 	column int
 	types  []vector.Type // of the intermediate values
 	fold   summaryFold
 }
 
-// summaryFold adds the intermediate values of the blocks of c that have the rows from up to to; false: they are not known.
+// summaryFold adds the intermediate values of the blocks of c that have the rows from up to to;
+// false: they are not known.
 type summaryFold func(c segment.Column, from, to int, parts []blockValues) (known bool)
 
 // summaryFolds are the aggregates that blocks know enough of.
@@ -57,7 +61,8 @@ var summaryFolds = map[string]summaryFold{
 	},
 }
 
-// newSummary returns how so many workers can sum up the blocks under a pipeline for an aggregation, nil if they can't.
+// newSummary returns how so many workers can sum up the blocks under a pipeline for an aggregation,
+// nil if they can't.
 func newSummary(a *aggregation, p *Pipeline, workers int) *summary {
 	if !p.projectsScan() || a.sets != nil || len(a.distinct) > 0 || len(a.node.Order) > 0 {
 		return nil
@@ -99,7 +104,8 @@ func newSummary(a *aggregation, p *Pipeline, workers int) *summary {
 	return s
 }
 
-// projectsScan reports whether the pipeline gives all rows of a scan that count, with nothing but projections above.
+// projectsScan reports whether the pipeline gives all rows of a scan that count, with nothing but
+// projections above.
 func (p *Pipeline) projectsScan() bool {
 	return p != nil && p.scan != nil && p.scan.Limit < 0 && !slices.ContainsFunc(p.steps, func(s step) bool {
 		_, projects := s.node.(*plan.Project)
@@ -107,7 +113,8 @@ func (p *Pipeline) projectsScan() bool {
 	})
 }
 
-// summaryKey finds out which column of the scan column c of the chain's rows is, or which one's bucket of time.
+// summaryKey finds out which column of the scan column c of the chain's rows is, or which one's
+// bucket of time.
 func (p *Pipeline) summaryKey(c int) (key summaryKey, ok bool) {
 	for _, s := range slices.Backward(p.steps) {
 		x := s.runs().(*plan.Project).Exprs[c]
@@ -124,8 +131,8 @@ func (p *Pipeline) summaryKey(c int) (key summaryKey, ok bool) {
 	return key, p.reads.Out[c].Type.Runtime() == vector.Long
 }
 
-// take sums up the blocks at the begin of the rows of s from from up to, not including, to, as far as they can be, and returns to how many
-// rows they come.
+// take sums up the blocks at the begin of the rows of s from from up to, not including, to, as far
+// as they can be, and returns to how many rows they come.
 func (s *summary) take(ctx context.Context, p *partialGroups, worker int, in *scanner, from, to int) (rows int, err error) {
 	first, end := from/segment.BlockRows, to/segment.BlockRows
 	if to == in.leaf.leaf.Reader.Info().Rows {
@@ -209,7 +216,8 @@ func (k *summaryKey) values(c segment.Column, first, last int) *vector.Vector {
 	return vector.FromLongs(out)
 }
 
-// plain returns a column of the scan as the segment has it, nil if it has none of the type that is wanted.
+// plain returns a column of the scan as the segment has it, nil if it has none of the type that is
+// wanted.
 func (s *scanner) plain(column int) segment.Column {
 	if c := &s.columns[column]; c.cast == nil { // of one that is found in texts there is none
 		return c.column
@@ -217,7 +225,8 @@ func (s *scanner) plain(column int) segment.Column {
 	return nil
 }
 
-// eachBlock calls f with the totals of the blocks of c that have the rows from up to to; false: they are not known.
+// eachBlock calls f with the totals of the blocks of c that have the rows from up to to; false:
+// they are not known.
 func eachBlock(c segment.Column, from, to int, f func(block int, t segment.Totals)) bool {
 	for b := from / segment.BlockRows; b*segment.BlockRows < to; b++ {
 		t, known := c.Totals(b)
@@ -243,7 +252,8 @@ func blockSums(c segment.Column, from, to int, parts []blockValues) (known bool)
 	return eachBlock(c, from, to, func(_ int, t segment.Totals) { parts[0].add(t.Long, t.Double, t.Values > 0) })
 }
 
-// exactSum bounds values of which a block can be added up without reaching 2^53, so that a mean is what adding doubles gives.
+// exactSum bounds values of which a block can be added up without reaching 2^53, so that a mean is
+// what adding doubles gives.
 const exactSum = 1 << 53 / segment.BlockRows
 
 func blockMeans(c segment.Column, from, to int, parts []blockValues) (known bool) {

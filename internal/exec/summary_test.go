@@ -13,7 +13,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// TestBlocksSumUpToTheirRows groups segments by what their blocks know and by rows, and sees how many rows were read.
+// TestBlocksSumUpToTheirRows groups segments by what their blocks know and by rows, and sees how
+// many rows were read.
 func TestBlocksSumUpToTheirRows(t *testing.T) {
 	r := rand.New(rand.NewPCG(21, 1))
 	s := &store{t: t}

@@ -13,7 +13,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// readers knows how many goroutines read a segment. The first wait for each other, so that as many as there can be are there at once.
+// readers knows how many goroutines read a segment. The first wait for each other, so that as many
+// as there can be are there at once.
 type readers struct {
 	sync.Mutex
 	now, most, wanted int
@@ -68,7 +69,8 @@ func (c watchedColumn) Read(buf *segment.Buffer, from, to int) (*vector.Vector, 
 	return c.Column.Read(buf, from, to)
 }
 
-// One large segment is read by as many threads as a query may have, and never by more, whatever it does; several queries have no more of them.
+// One large segment is read by as many threads as a query may have, and never by more, whatever it
+// does; several queries have no more of them.
 func TestALargeSegmentIsReadByAllThreadsAndNoMore(t *testing.T) {
 	const rows = 4 * morselRows
 	s := visits(t, 1, rows)

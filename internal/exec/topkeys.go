@@ -8,8 +8,9 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// topKeys is what the workers of a top-N by a Long column know of its last row: rows whose key lies beyond cannot count, and the scan below
-// leaves them out before it reads other columns. It only gets narrower.
+// topKeys is what the workers of a top-N by a Long column know of its last row: rows whose key lies
+// beyond cannot count, and the scan below leaves them out before it reads other columns. It only
+// gets narrower.
 type topKeys struct {
 	column int
 	desc   bool
@@ -20,8 +21,8 @@ type topKeys struct {
 
 func (*topKeys) condition() {}
 
-// narrowTop lets the scan leave out rows beyond the limit of a sort. It returns nil when the first key is no column of it that this is
-// known to work for.
+// narrowTop lets the scan leave out rows beyond the limit of a sort. It returns nil when the first
+// key is no column of it that this is known to work for.
 func (p *Pipeline) narrowTop(keys []plan.SortKey, limit int64) *topKeys {
 	if limit < 0 || len(keys) == 0 || p.scan == nil || p.scan.Limit >= 0 {
 		return nil

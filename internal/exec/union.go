@@ -10,7 +10,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// openUnion makes the pipeline of a UNION ALL whose rows may come in any order, or else the operator that concatenates its inputs.
+// openUnion makes the pipeline of a UNION ALL whose rows may come in any order, or else the
+// operator that concatenates its inputs.
 func openUnion(ctx context.Context, n *plan.Union, need []bool, env *Env) (*Pipeline, Operator, error) {
 	env = env.needing(need)
 	if env.anyOrder {
@@ -55,7 +56,8 @@ func (o *unionOp) Close() {
 	}
 }
 
-// unionArms are the inputs of a union, which several workers read together, one input after the other.
+// unionArms are the inputs of a union, which several workers read together, one input after the
+// other.
 type unionArms struct {
 	env  *Env
 	arms []unionArm
@@ -63,7 +65,8 @@ type unionArms struct {
 	begun atomic.Int64
 }
 
-// unionArm is a pipeline, of which each worker of the union has a worker, or an operator, which the first that comes reads alone.
+// unionArm is a pipeline, of which each worker of the union has a worker, or an operator, which the
+// first that comes reads alone.
 type unionArm struct {
 	pipeline *Pipeline // or
 	op       Operator

@@ -12,9 +12,10 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// windowOp sorts its input by partition and order, and then computes the calls over whole partitions, as many small ones together as
-// fill a batch, or over one part of a partition after the other where all calls can do with that. What does not fit in memory goes to
-// disk, as a longPartition.
+// windowOp sorts its input by partition and order, and then computes the calls over whole
+// partitions, as many small ones together as fill a batch, or over one part of a partition after
+// the other where all calls can do with that. What does not fit in memory goes to disk, as a
+// longPartition.
 type windowOp struct {
 	node   *plan.Window
 	calls  []windowFunction
@@ -32,7 +33,8 @@ type windowOp struct {
 	ended   bool
 	out     Operator
 	long    *longPartition // what began in rows and has to go to disk
-	// parted says that the rows after those in rows go on with their last partition, continues that the first ones went on.
+	// parted says that the rows after those in rows go on with their last partition, continues that
+	// the first ones went on.
 	parted, continues bool
 }
 
@@ -62,7 +64,8 @@ func openWindow(ctx context.Context, n *plan.Window, env *Env) (*Pipeline, Opera
 	return nil, o, nil
 }
 
-// newWindow takes over input, whose rows come in order where the window's order leaves them equal, or are groups that are told apart by keys.
+// newWindow takes over input, whose rows come in order where the window's order leaves them equal,
+// or are groups that are told apart by keys.
 func newWindow(n *plan.Window, input Operator, groups []plan.SortKey, env *Env) (*windowOp, error) {
 	sorted := input
 	if keys := windowOrder(n, groups); len(keys) > 0 {
@@ -93,7 +96,8 @@ func newWindowOver(n *plan.Window, sorted Operator, env *Env) (*windowOp, error)
 	return o, nil
 }
 
-// windowOrder is the order in which a window's rows are computed, which are groups that are told apart by keys, or nil.
+// windowOrder is the order in which a window's rows are computed, which are groups that are told
+// apart by keys, or nil.
 func windowOrder(n *plan.Window, groups []plan.SortKey) []plan.SortKey {
 	var keys []plan.SortKey
 	for _, p := range n.Partition {
@@ -269,7 +273,8 @@ func (o *windowOp) bounded(end int) error {
 	return nil
 }
 
-// ErrWindowRows is the failure of a window partition with more rows than Env.MaxWindowRows. Rows counts those seen so far.
+// ErrWindowRows is the failure of a window partition with more rows than Env.MaxWindowRows. Rows
+// counts those seen so far.
 type ErrWindowRows struct{ Rows, Max int }
 
 // Error says so.
@@ -277,7 +282,8 @@ func (e *ErrWindowRows) Error() string {
 	return fmt.Sprintf("a window has [%d] rows or more, [%d] are allowed", e.Rows, e.Max)
 }
 
-// peersOf reports whether row i of pending, which is of the same partition as the row before, is also equal to it in the order.
+// peersOf reports whether row i of pending, which is of the same partition as the row before, is
+// also equal to it in the order.
 func (o *windowOp) peersOf(i int) bool {
 	before, at := o.pending, i-1
 	if i == 0 {
@@ -349,7 +355,8 @@ type partitionSet struct {
 	rows   *vector.Batch
 	bounds []int // starts of the partitions, and the end of the last
 	order  []plan.SortKey
-	// By row: its partition, and the first and the row after the last of its peers, which are equal in the order.
+	// By row: its partition, and the first and the row after the last of its peers, which are equal in
+	// the order.
 	partition      []int32
 	peerLo, peerHi []int32
 	// continues says that rows of the first partition came before.

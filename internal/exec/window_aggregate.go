@@ -11,9 +11,10 @@ import (
 
 // windowAggregate is an aggregate over frames.
 //
-// Four shapes are told apart, per set of partitions: every frame is its whole partition (one group per partition); every frame starts
-// where the partition does, or ends there (one state that only grows, from row to row or backwards); anything else, for which each row is
-// a group and the rows of its frame are folded into it, whole blocks at once where frames are long.
+// Four shapes are told apart, per set of partitions: every frame is its whole partition (one group
+// per partition); every frame starts where the partition does, or ends there (one state that only
+// grows, from row to row or backwards); anything else, for which each row is a group and the rows
+// of its frame are folded into it, whole blocks at once where frames are long.
 type windowAggregate struct {
 	call     *plan.WindowCall
 	spec     agg.Spec
@@ -199,7 +200,8 @@ func (f *framed) more(s agg.State, lo, hi, k int) (*vector.Vector, error) {
 	return s.Final(k, k+1)
 }
 
-// shrinking is growing from the last row to the first: what a row's frame has more than the next row's is added.
+// shrinking is growing from the last row to the first: what a row's frame has more than the next
+// row's is added.
 func (f *framed) shrinking(ctx context.Context) (*vector.Vector, error) {
 	s, err := f.state(len(f.p.bounds) - 1)
 	if err != nil {
@@ -271,7 +273,8 @@ func (f *framed) sliding(ctx context.Context) (*vector.Vector, error) {
 	return f.results(ctx, s)
 }
 
-// results are those of groups that are one for each row. Lists and texts may be as long as there are rows, and take their time.
+// results are those of groups that are one for each row. Lists and texts may be as long as there
+// are rows, and take their time.
 func (f *framed) results(ctx context.Context, s agg.State) (*vector.Vector, error) {
 	t, n := f.w.call.Type.Runtime(), f.p.rows.N
 	if t.IsNumeric() {

@@ -5,11 +5,13 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// frameBlock is how many rows are folded together ahead, for frames that contain them all, and how many such blocks again.
+// frameBlock is how many rows are folded together ahead, for frames that contain them all, and how
+// many such blocks again.
 const frameBlock = 64
 
-// byBlocks takes a run of rows apart: f is called with runs of rows (level -1) at its ends, and with runs of blocks of as high a level
-// as lie within it. There are so many levels: a block of level k is made of frameBlock of level k-1.
+// byBlocks takes a run of rows apart: f is called with runs of rows (level -1) at its ends, and
+// with runs of blocks of as high a level as lie within it. There are so many levels: a block of
+// level k is made of frameBlock of level k-1.
 func byBlocks(run span, levels int, f func(level int, run span) error) error {
 	for level := -1; ; level++ {
 		inner := span{(run.lo + frameBlock - 1) / frameBlock, run.hi / frameBlock}
@@ -26,13 +28,15 @@ func byBlocks(run span, levels int, f func(level int, run span) error) error {
 	}
 }
 
-// foldedRows are partial results of blocks of the rows in memory, whatever partitions they belong to.
+// foldedRows are partial results of blocks of the rows in memory, whatever partitions they belong
+// to.
 type foldedRows struct {
 	f      *framed
 	levels []foldedLevel
 }
 
-// foldedLevel has the partial results of a level, and which of them wait to be merged into which groups.
+// foldedLevel has the partial results of a level, and which of them wait to be merged into which
+// groups.
 type foldedLevel struct {
 	parts    []*vector.Vector
 	at, into []uint32

@@ -6,7 +6,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// values numbers the different values of the arguments, and gives the number of each row's and how many there are.
+// values numbers the different values of the arguments, and gives the number of each row's and how
+// many there are.
 func (f *framed) values() (ids []uint32, n int) {
 	types := make([]vector.Type, len(f.args))
 	for i, a := range f.args {
@@ -17,7 +18,8 @@ func (f *framed) values() (ids []uint32, n int) {
 	return ids, all.len()
 }
 
-// countOncePerPartition lets of the rows of a partition that have the same value only one count: the first, or the last.
+// countOncePerPartition lets of the rows of a partition that have the same value only one count:
+// the first, or the last.
 func (f *framed) countOncePerPartition(last bool) {
 	ids, n := f.values()
 	seen := make([]int32, n) // partition+1 in which the value was seen
@@ -37,8 +39,8 @@ func (f *framed) countOncePerPartition(last bool) {
 	f.counts = once
 }
 
-// countSliding is COUNT(DISTINCT ..) over frames that slide: it keeps how many rows of the frame have each value, so that a row costs
-// what its frame has more or less than that of the row before.
+// countSliding is COUNT(DISTINCT ..) over frames that slide: it keeps how many rows of the frame
+// have each value, so that a row costs what its frame has more or less than that of the row before.
 func (f *framed) countSliding(ctx context.Context) (*vector.Vector, error) {
 	ids, n := f.values()
 	counts := make([]bool, f.p.rows.N)

@@ -14,7 +14,8 @@ type windowFrames struct {
 	f plan.Frame
 	// key is the one order column of a RANGE frame with offsets.
 	key *vector.Vector
-	// groups has, for GROUPS frames, the first row of each run of peers, and by row the number of its run.
+	// groups has, for GROUPS frames, the first row of each run of peers, and by row the number of its
+	// run.
 	groups  []int32
 	groupOf []int32
 }
@@ -69,7 +70,8 @@ func (w *windowFrames) bounds(i int) (lo, hi int) {
 	return lo, max(lo, hi)
 }
 
-// bound returns the first row of row i's frame, or with upper the row after its last; ok is false if what says how far it is is NULL.
+// bound returns the first row of row i's frame, or with upper the row after its last; ok is false
+// if what says how far it is is NULL.
 func (w *windowFrames) bound(i, column int, constant int64, start, end int, upper bool) (at int, ok bool) {
 	if w.f.Values && column >= 0 {
 		if w.key.IsNull(i) {
@@ -110,7 +112,8 @@ func (w *windowFrames) rows(i int) frame {
 	return newFrame(w.f.Exclude, lo, hi, i, int(w.p.peerLo[i]), int(w.p.peerHi[i]))
 }
 
-// newFrame returns what is left of rows lo up to hi when some are excluded: row i, or those of its peers.
+// newFrame returns what is left of rows lo up to hi when some are excluded: row i, or those of its
+// peers.
 func newFrame(exclude plan.FrameExclusion, lo, hi, i, peerLo, peerHi int) frame {
 	var f frame
 	from, to, keep := i, i, false
@@ -145,7 +148,8 @@ func offsetAt(b *vector.Batch, column int, constant int64, i int) (n int64, ok b
 	return v.LongAt(i), true
 }
 
-// edge returns the first row of the frame, or with upper the row after its last, when it lies n units from row i.
+// edge returns the first row of the frame, or with upper the row after its last, when it lies n
+// units from row i.
 func (w *windowFrames) edge(i int, n int64, start, end int, upper bool) int {
 	switch {
 	case w.f.Groups:
@@ -190,7 +194,8 @@ func (w *windowFrames) groupEdge(i int, n int64, start, end int, upper bool) int
 	}
 }
 
-// search looks for the first row beyond a value. Nulls lie together at one end and are never within an offset of a value.
+// search looks for the first row beyond a value. Nulls lie together at one end and are never within
+// an offset of a value.
 func (w *windowFrames) search(start, end int, beyond func(key *vector.Vector, j int) bool) int {
 	for start < end && w.key.IsNull(start) {
 		start = int(w.p.peerHi[start])
@@ -201,8 +206,8 @@ func (w *windowFrames) search(start, end int, beyond func(key *vector.Vector, j 
 	return start + sort.Search(end-start, func(k int) bool { return beyond(w.key, start+k) })
 }
 
-// rangeLimit tells the rows that lie after an edge n units from row i, in the order of the rows: equal values lie before an upper edge and
-// after a lower.
+// rangeLimit tells the rows that lie after an edge n units from row i, in the order of the rows:
+// equal values lie before an upper edge and after a lower.
 func rangeLimit(key *vector.Vector, i int, n int64, desc, upper bool) func(key *vector.Vector, j int) bool {
 	if desc {
 		n = -n

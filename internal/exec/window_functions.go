@@ -13,8 +13,9 @@ type windowFunction interface {
 	compute(ctx context.Context, p *partitionSet) (*vector.Vector, error)
 }
 
-// newWindowFunction returns the function of a call. Constants (the n of NTILE, offset and default of LAG and LEAD, the n of NTH_VALUE)
-// are further arguments, columns like all, or parameters of the call's Spec.
+// newWindowFunction returns the function of a call. Constants (the n of NTILE, offset and default
+// of LAG and LEAD, the n of NTH_VALUE) are further arguments, columns like all, or parameters of
+// the call's Spec.
 func newWindowFunction(c *plan.WindowCall) (windowFunction, error) {
 	want := func(n int) error {
 		if len(c.Args) < n {
@@ -123,7 +124,8 @@ func (a argument) position(b *vector.Batch, i int) (int64, error) {
 	return n, nil
 }
 
-// tile returns in which of so many tiles row i lies, that is number at of rows: the larger tiles come first.
+// tile returns in which of so many tiles row i lies, that is number at of rows: the larger tiles
+// come first.
 func (a argument) tile(b *vector.Batch, i int, at, rows int64) (int64, error) {
 	n, ok := a.at(b, i)
 	if !ok || !a.given || n <= 0 {
@@ -184,8 +186,8 @@ func (f *shifted) compute(_ context.Context, p *partitionSet) (*vector.Vector, e
 	return out.Build(), nil
 }
 
-// back returns the row n rows before i, or -n after it, -1 if that is outside the partition. With IGNORE NULLS only rows with a value
-// count.
+// back returns the row n rows before i, or -n after it, -1 if that is outside the partition. With
+// IGNORE NULLS only rows with a value count.
 func (f *shifted) back(p *partitionSet, arg *vector.Vector, i int, n int64) int {
 	lo, hi := p.start(i), p.end(i)
 	if !f.call.IgnoreNulls || n == 0 {

@@ -9,8 +9,9 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// longPartition is a partition that does not fit in memory, or the rest of one. Its rows are on disk, and each call goes over them once
-// or more: a page gives as many rows of its result. Beside the pages little is held.
+// longPartition is a partition that does not fit in memory, or the rest of one. Its rows are on
+// disk, and each call goes over them once or more: a page gives as many rows of its result. Beside
+// the pages little is held.
 type longPartition struct {
 	env   *Env
 	order []plan.SortKey
@@ -29,7 +30,8 @@ type longPartition struct {
 
 // longFunction computes a column over a longPartition.
 type longFunction interface {
-	// compute returns the values of rows lo up to, not including, hi, which are those of a page b. Pages come in order.
+	// compute returns the values of rows lo up to, not including, hi, which are those of a page b.
+	// Pages come in order.
 	compute(ctx context.Context, b *vector.Batch, lo, hi int) (*vector.Vector, error)
 	close()
 }
@@ -82,7 +84,8 @@ func (p *longPartition) same(a *vector.Batch, i int, b *vector.Batch, j int) boo
 	return true
 }
 
-// finish ends adding and prepares the calls. before are functions that had the rows of the partition that came earlier, nil: none did.
+// finish ends adding and prepares the calls. before are functions that had the rows of the
+// partition that came earlier, nil: none did.
 func (p *longPartition) finish(ctx context.Context, calls []plan.WindowCall, before []windowFunction) error {
 	if err := p.rows.finish(); err != nil {
 		return err
@@ -161,7 +164,8 @@ func (p *longPartition) n() int { return p.rows.rows }
 // groups is how many groups of peers there are.
 func (p *longPartition) groups() int { return p.peers.rows }
 
-// groupStart returns the first row of a group of peers, or the number of rows for the group after the last.
+// groupStart returns the first row of a group of peers, or the number of rows for the group after
+// the last.
 func (p *longPartition) groupStart(group int) (int, error) {
 	if group >= p.groups() {
 		return p.n(), nil

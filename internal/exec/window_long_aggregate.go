@@ -9,9 +9,10 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// longAggregate is an aggregate over the frames of a partition on disk. Frames from the first row on have one state that grows; so have
-// those up to the last row, backwards, and their values are kept until rows come in order. For others a page of rows makes as many groups, and what lies in their frames is folded into them: rows, or whole blocks of rows that were
-// folded before.
+// longAggregate is an aggregate over the frames of a partition on disk. Frames from the first row
+// on have one state that grows; so have those up to the last row, backwards, and their values are
+// kept until rows come in order. For others a page of rows makes as many groups, and what lies in
+// their frames is folded into them: rows, or whole blocks of rows that were folded before.
 type longAggregate struct {
 	p      *longPartition
 	w      *windowAggregate
@@ -138,7 +139,8 @@ func (f *longAggregate) slideValues(ctx context.Context, b *vector.Batch, lo, hi
 	return vector.FromLongs(out), nil
 }
 
-// slidingGroups is how many groups there are at once, where there is memory for them: those of sketches are large.
+// slidingGroups is how many groups there are at once, where there is memory for them: those of
+// sketches are large.
 const slidingGroups = 256
 
 // room returns a state with n groups, or with fewer if memory is short.

@@ -8,7 +8,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// frameBlocks are partial results of runs of a partition's rows, and of runs of those, and so on: a frame of any length is a few of each.
+// frameBlocks are partial results of runs of a partition's rows, and of runs of those, and so on: a
+// frame of any length is a few of each.
 type frameBlocks struct {
 	f      *longAggregate
 	levels []*pages // levels[k] has a partial result per frameBlock of what lies below; rows are below levels[0]
@@ -107,7 +108,8 @@ func (o *frameBlocks) entries(s agg.State, level int, run span, group int) error
 	return nil
 }
 
-// fold folds a run of rows into a group: its ends row by row, and what lies between by blocks as large as fit.
+// fold folds a run of rows into a group: its ends row by row, and what lies between by blocks as
+// large as fit.
 func (o *frameBlocks) fold(s agg.State, run span, group int) error {
 	return byBlocks(run, len(o.levels), func(level int, run span) error { return o.entries(s, level, run, group) })
 }

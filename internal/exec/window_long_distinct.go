@@ -9,8 +9,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// earlierRows knows for each row that counts the last one before it and the first one behind it with equal arguments: -1 and the number of
-// rows where there is none.
+// earlierRows knows for each row that counts the last one before it and the first one behind it
+// with equal arguments: -1 and the number of rows where there is none.
 type earlierRows struct {
 	rows *pages
 	at   span  // the frame that slides
@@ -61,8 +61,8 @@ func newEarlierRows(ctx context.Context, p *longPartition, c *plan.WindowCall) (
 	return e, e.rows.finish()
 }
 
-// add appends what is known of the rows with the numbers of b, and of those between that do not count: noRow behind them. A batch without
-// columns fills up to its number.
+// add appends what is known of the rows with the numbers of b, and of those between that do not
+// count: noRow behind them. A batch without columns fills up to its number.
 func (e *earlierRows) add(b *vector.Batch, number func(i int) int64) error {
 	var earlier, later []int64
 	for i := range b.N {
@@ -79,8 +79,8 @@ func (e *earlierRows) add(b *vector.Batch, number func(i int) int64) error {
 // noRow is what is behind a row that does not count.
 const noRow = -1
 
-// slide moves a frame to rows lo up to hi and returns how many values these have. A row costs what its frame has more or less than that of
-// the row before.
+// slide moves a frame to rows lo up to hi and returns how many values these have. A row costs what
+// its frame has more or less than that of the row before.
 func (e *earlierRows) slide(lo, hi int) (int64, error) {
 	if lo >= hi {
 		return 0, nil
@@ -115,7 +115,8 @@ func (e *earlierRows) slide(lo, hi int) (int64, error) {
 	return e.n, nil
 }
 
-// step counts a row at the first or last place of the frame in or out: it changes the number of values if no other row there has its value.
+// step counts a row at the first or last place of the frame in or out: it changes the number of
+// values if no other row there has its value.
 func (e *earlierRows) step(row int, first bool, by int64) error {
 	b, at, err := e.rows.at(row)
 	if err != nil {
@@ -175,8 +176,9 @@ func (o *pagesInput) Next(ctx context.Context) (*vector.Batch, error) {
 
 func (o *pagesInput) Close() {}
 
-// chainInput gives, for values and row numbers that are sorted, each row's number, that of the row before it with the same value, -1 if
-// there is none, and that of the row behind it, rows if there is none.
+// chainInput gives, for values and row numbers that are sorted, each row's number, that of the row
+// before it with the same value, -1 if there is none, and that of the row behind it, rows if there
+// is none.
 type chainInput struct {
 	sorted Operator
 	rows   int

@@ -27,7 +27,8 @@ func newLongFold(p *longPartition, c *plan.WindowCall, first *earlierRows) (*lon
 	return &longFold{p: p, call: c, first: first, args: vector.NewBatchBuilder(types, 0)}, nil
 }
 
-// rows folds a run of rows into a group: those that FILTER lets through and, for DISTINCT, that are the first of their value in the frame.
+// rows folds a run of rows into a group: those that FILTER lets through and, for DISTINCT, that are
+// the first of their value in the frame.
 func (f *longFold) rows(s agg.State, run span, group int, in *frame) error {
 	for run.lo < run.hi {
 		b, at, err := f.p.rows.at(run.lo)
@@ -68,7 +69,8 @@ func (f *longFold) take(n, group int) {
 	}
 }
 
-// counting returns which of n rows of b from row at on, which is row number of the partition, count.
+// counting returns which of n rows of b from row at on, which is row number of the partition,
+// count.
 func (f *longFold) counting(b *vector.Batch, at, n, number int, in *frame) ([]uint32, error) {
 	rows := make([]uint32, 0, n)
 	for i := range n {

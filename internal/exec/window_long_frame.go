@@ -7,13 +7,14 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// longFrames finds the frames of a partition's rows, one row after the other. It is to a longPartition what windowFrames is to partitions
-// in memory.
+// longFrames finds the frames of a partition's rows, one row after the other. It is to a
+// longPartition what windowFrames is to partitions in memory.
 type longFrames struct {
 	p     *longPartition
 	f     plan.Frame
 	peers longPeers
-	// key is the one order column of a RANGE frame with offsets, -1: none. Rows from known.lo up to known.hi have a value in it.
+	// key is the one order column of a RANGE frame with offsets, -1: none. Rows from known.lo up to
+	// known.hi have a value in it.
 	key   int
 	known span
 	// near is where the edges of the frame before were, and those of the next are not far from.
@@ -47,7 +48,8 @@ func newLongFrames(p *longPartition, f plan.Frame) (*longFrames, error) {
 	return w, err
 }
 
-// bounds returns the frame of row i, which is row r of the page b: rows lo up to, not including, hi.
+// bounds returns the frame of row i, which is row r of the page b: rows lo up to, not including,
+// hi.
 func (w *longFrames) bounds(b *vector.Batch, i, r int) (lo, hi int, err error) {
 	if err := w.peers.move(i); err != nil {
 		return 0, 0, err
@@ -67,7 +69,8 @@ func (w *longFrames) bounds(b *vector.Batch, i, r int) (lo, hi int, err error) {
 	return lo, max(lo, hi), nil
 }
 
-// bound returns the first row of the frame, or with upper the row after its last; ok is false if what says how far it is is NULL.
+// bound returns the first row of the frame, or with upper the row after its last; ok is false if
+// what says how far it is is NULL.
 func (w *longFrames) bound(b *vector.Batch, i, r, column int, constant int64, upper bool) (at int, ok bool, err error) {
 	if w.f.Values && column >= 0 {
 		limit := b.Cols[column]
@@ -94,7 +97,8 @@ func (w *longFrames) rows(b *vector.Batch, i, r int) (frame, error) {
 	return newFrame(w.f.Exclude, lo, hi, i, w.peers.lo, w.peers.hi), err
 }
 
-// edge returns the first row of the frame, or with upper the row after its last, when it lies n units from row i.
+// edge returns the first row of the frame, or with upper the row after its last, when it lies n
+// units from row i.
 func (w *longFrames) edge(b *vector.Batch, i, r int, n int64, upper bool) (int, error) {
 	switch {
 	case w.f.Groups:
@@ -145,8 +149,8 @@ func (w *longFrames) search(beyond func(key *vector.Vector, j int) bool, upper b
 	return at, err
 }
 
-// searchNear returns the first of lo up to, not including, hi for which holds is true, hi if there is none. Once true it stays so. It
-// looks about a place first, ever farther away.
+// searchNear returns the first of lo up to, not including, hi for which holds is true, hi if there
+// is none. Once true it stays so. It looks about a place first, ever farther away.
 func searchNear(lo, hi, near int, holds func(int) (bool, error)) (int, error) {
 	near = min(max(near, lo), hi)
 	up := false

@@ -8,7 +8,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// newLongFunction returns the function of a call over a partition on disk. earlier is one that had the rows before, or nil.
+// newLongFunction returns the function of a call over a partition on disk. earlier is one that had
+// the rows before, or nil.
 func newLongFunction(ctx context.Context, p *longPartition, c *plan.WindowCall, earlier windowFunction) (longFunction, error) {
 	rank, _ := earlier.(*streamedRank)
 	if rank == nil {
@@ -152,7 +153,8 @@ func (f *longShift) compute(_ context.Context, b *vector.Batch, lo, hi int) (*ve
 	return out.Build(), nil
 }
 
-// back returns where the value n rows before row i is, or -n after it; nil if that is outside the partition.
+// back returns where the value n rows before row i is, or -n after it; nil if that is outside the
+// partition.
 func (f *longShift) back(i int, n int64) (*vector.Vector, int, error) {
 	rows, column, to := f.p.rows, f.call.Args[0], int64(i)-n
 	if f.known != nil && n != 0 {
@@ -213,7 +215,8 @@ func (f *longPick) compute(_ context.Context, b *vector.Batch, lo, hi int) (*vec
 	return out.Build(), nil
 }
 
-// find returns where the nth value of a frame is, from the end for LAST_VALUE; nil if there are not so many.
+// find returns where the nth value of a frame is, from the end for LAST_VALUE; nil if there are not
+// so many.
 func (f *longPick) find(rows *frame, n int64) (*vector.Vector, int, error) {
 	source, column := f.p.rows, f.call.Args[0]
 	for k := range rows.n {

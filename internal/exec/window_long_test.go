@@ -10,7 +10,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// longTypes are (id, s, d, word, k, part, offset, kept): random rows with what long partitions need beside.
+// longTypes are (id, s, d, word, k, part, offset, kept): random rows with what long partitions need
+// beside.
 var longTypes = append(slices.Clone(testTypes), long, long, long)
 
 func longRows(n int, parts func(i int) int64) [][]any {
@@ -26,7 +27,8 @@ func longRows(n int, parts func(i int) int64) [][]any {
 	return rows
 }
 
-// sameLong runs a window in plenty of memory and in little, which must give the same and, where spilling is off, too little.
+// sameLong runs a window in plenty of memory and in little, which must give the same and, where
+// spilling is off, too little.
 func sameLong(t *testing.T, node *plan.Window, memory int64) {
 	t.Helper()
 	want := mustRows(t, node, config{batch: 100}.env(t))

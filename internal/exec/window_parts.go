@@ -13,11 +13,13 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// windowParts computes a window in parts. The workers of a scan, or of an aggregation, spread its rows by a hash of their partition; each part is then
-// sorted and computed by one worker, which goes on with what stands on the window.
+// windowParts computes a window in parts. The workers of a scan, or of an aggregation, spread its
+// rows by a hash of their partition; each part is then sorted and computed by one worker, which
+// goes on with what stands on the window.
 //
-// Rows that the window's order leaves equal keep the order of the scan: each row has its place there as a last column, by which it is sorted in
-// the end. Groups are sorted as they were asked for, and by their keys.
+// Rows that the window's order leaves equal keep the order of the scan: each row has its place
+// there as a last column, by which it is sorted in the end. Groups are sorted as they were asked
+// for, and by their keys.
 type windowParts struct {
 	node   *plan.Window
 	env    *Env
@@ -37,11 +39,12 @@ type windowPart struct {
 	sorter *sorter // nil: there are no rows, or they were taken
 }
 
-// partsOfWindow is into how many parts a window is cut for each worker: so many that workers end together, and that the rows of one are
-// sorted at once.
+// partsOfWindow is into how many parts a window is cut for each worker: so many that workers end
+// together, and that the rows of one are sorted at once.
 const partsOfWindow = 8
 
-// inParts reports whether a window may be computed in parts. Whoever wants the partitions in order gets them in order.
+// inParts reports whether a window may be computed in parts. Whoever wants the partitions in order
+// gets them in order.
 func inParts(n *plan.Window, env *Env) bool {
 	return env.anyOrder && len(n.Partition) > 0 && env.Threads > 1
 }
@@ -52,8 +55,8 @@ func manyRows(input *Pipeline) bool {
 	return input.scan != nil && input.there == nil && input.rowsLeft == nil && input.rows() > batches*input.env.BatchRows
 }
 
-// groupColumns returns which columns of n's rows tell them apart as groups of an aggregation, by which these are ordered; nil: n gives no groups, or
-// not with all of their keys.
+// groupColumns returns which columns of n's rows tell them apart as groups of an aggregation, by
+// which these are ordered; nil: n gives no groups, or not with all of their keys.
 func groupColumns(n plan.Node) []int {
 	switch n := n.(type) {
 	case *plan.Aggregate:
@@ -87,7 +90,8 @@ func groupColumns(n plan.Node) []int {
 	return nil
 }
 
-// groupsBelow returns what gives a window its rows and their order if they are groups: a sort below is part of the order. Nil: they are not.
+// groupsBelow returns what gives a window its rows and their order if they are groups: a sort below
+// is part of the order. Nil: they are not.
 func groupsBelow(n *plan.Window) (plan.Node, []plan.SortKey) {
 	input, keys := n.Input, []plan.SortKey(nil)
 	if s, ok := input.(*plan.Sort); ok && s.Limit < 0 && s.Offset == 0 {

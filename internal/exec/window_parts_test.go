@@ -11,7 +11,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// numberedEvents is a window over four segments with a filter on it, in which the order leaves many rows equal, and the store.
+// numberedEvents is a window over four segments with a filter on it, in which the order leaves many
+// rows equal, and the store.
 func numberedEvents(t *testing.T) (*store, plan.Node) {
 	s := &store{t: t}
 	r := rand.New(rand.NewPCG(3, 5))
@@ -29,7 +30,8 @@ func numberedEvents(t *testing.T) (*store, plan.Node) {
 		Calls: []plan.WindowCall{window("ROW_NUMBER", long, wholeFrame), window("LAG", long, wholeFrame, 2), sum}}
 }
 
-// numberedGroups is a window over groups of those events, of which its order leaves many equal: they keep the order of the keys.
+// numberedGroups is a window over groups of those events, of which its order leaves many equal:
+// they keep the order of the keys.
 func numberedGroups(t *testing.T) (*store, plan.Node) {
 	s, _ := numberedEvents(t)
 	groups := &plan.Aggregate{Input: scanOf(nil, "word", "k", "__time"), Keys: []int{0, 1, 2}, Aggs: typed([]vector.Type{str, long, long}, call("COUNT", long))}
@@ -38,7 +40,8 @@ func numberedGroups(t *testing.T) (*store, plan.Node) {
 		Calls: []plan.WindowCall{window("ROW_NUMBER", long, wholeFrame), window("LAG", long, wholeFrame, 1)}}
 }
 
-// sortedGroups is the same over groups that are sorted another way, which those that the window's order leaves equal keep.
+// sortedGroups is the same over groups that are sorted another way, which those that the window's
+// order leaves equal keep.
 func sortedGroups(t *testing.T) (*store, plan.Node) {
 	s, node := numberedGroups(t)
 	w := node.(*plan.Window)
@@ -46,7 +49,8 @@ func sortedGroups(t *testing.T) (*store, plan.Node) {
 	return s, w
 }
 
-// Windows in parts give what a window over all rows gives, also to rows that the order leaves equal.
+// Windows in parts give what a window over all rows gives, also to rows that the order leaves
+// equal.
 func TestWindowsInParts(t *testing.T) {
 	for name, make := range map[string]func(*testing.T) (*store, plan.Node){"events": numberedEvents, "groups": numberedGroups, "sorted groups": sortedGroups} {
 		t.Run(name, func(t *testing.T) {

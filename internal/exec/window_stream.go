@@ -8,19 +8,22 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// windowCut says where the rows of a partition may be parted, so that the calls are computed over one part after the other.
+// windowCut says where the rows of a partition may be parted, so that the calls are computed over
+// one part after the other.
 type windowCut uint8
 
-// Calls that need of the rows behind a row nothing can do with parts of a partition, those that need its peers with whole groups of peers.
+// Calls that need of the rows behind a row nothing can do with parts of a partition, those that
+// need its peers with whole groups of peers.
 const (
 	cutAnywhere windowCut = iota
 	cutAtPeers
 	cutNowhere
 )
 
-// newStreamedFunctions returns functions for the calls of a window that carry on from part to part of a partition, if there is such a
-// function for every call: ROW_NUMBER, RANK, DENSE_RANK, and aggregates over frames from the start of the partition to the current row.
-// Then a partition need not fit in memory.
+// newStreamedFunctions returns functions for the calls of a window that carry on from part to part
+// of a partition, if there is such a function for every call: ROW_NUMBER, RANK, DENSE_RANK, and
+// aggregates over frames from the start of the partition to the current row. Then a partition need
+// not fit in memory.
 func newStreamedFunctions(calls []plan.WindowCall) ([]windowFunction, windowCut, error) {
 	cut := cutAnywhere
 	out := make([]windowFunction, len(calls))
@@ -60,7 +63,8 @@ func newStreamedFunctions(calls []plan.WindowCall) ([]windowFunction, windowCut,
 // streamedRank numbers rows or groups of peers.
 type streamedRank struct {
 	value func(p *partitionSet, r *streamedRank, i int) int64
-	// rows are those of the partition in earlier parts; groups are the groups of peers up to the present row.
+	// rows are those of the partition in earlier parts; groups are the groups of peers up to the
+	// present row.
 	rows, groups int64
 }
 

@@ -89,7 +89,8 @@ func TestWindowAggregatesAgreeWithLookingAtEachFrame(t *testing.T) {
 	for name, f := range frames {
 		for _, partition := range [][]int{{1}, {}} {
 			t.Run(fmt.Sprint(strings.ReplaceAll(name, " ", "_"), len(partition)), func(t *testing.T) {
-				// Ordered by k, then by id so that the order is total; peers are told by k alone unless the frame counts rows.
+				// Ordered by k, then by id so that the order is total; peers are told by k alone unless the
+				// frame counts rows.
 				order := []plan.SortKey{{Column: 4, NullsFirst: true}}
 				if !f.Range && !f.Groups {
 					order = append(order, plan.SortKey{Column: 0})
@@ -212,7 +213,8 @@ func TestWindowFunctions(t *testing.T) {
 	}
 }
 
-// Calls that look back only carry on from one part of a partition to the next, so that it need not fit in memory.
+// Calls that look back only carry on from one part of a partition to the next, so that it need not
+// fit in memory.
 func TestLongPartitionsArePartedWhereCallsAllow(t *testing.T) {
 	const n = 20_000
 	in := make([][]any, n)

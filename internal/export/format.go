@@ -42,7 +42,8 @@ type File interface {
 	Close() error
 }
 
-// NewFile returns a File that writes to w. Times are written in zone, nil: UTC; in Parquet they are instants.
+// NewFile returns a File that writes to w. Times are written in zone, nil: UTC; in Parquet they are
+// instants.
 func (f Format) NewFile(w io.Writer, columns []result.Column, zone *chrono.Zone) (File, error) {
 	if f.Name == parquetName {
 		return newParquet(w, columns)

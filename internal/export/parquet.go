@@ -11,15 +11,16 @@ import (
 )
 
 const (
-	// groupRows is how many rows a row group has at most: readers take a group at a time, and it is held in memory until it is written.
+	// groupRows is how many rows a row group has at most: readers take a group at a time, and it is
+	// held in memory until it is written.
 	groupRows = 100_000
 	// rowsAtOnce is how many rows are handed to the library at a time.
 	rowsAtOnce = 256
 	msPerDay   = 24 * 60 * 60 * 1000
 )
 
-// parquetFile writes a file of Parquet. All columns may be null. TIMESTAMP becomes an instant in milliseconds, DATE a date, an ARRAY a list, JSON
-// text of that logical type and a sketch bytes.
+// parquetFile writes a file of Parquet. All columns may be null. TIMESTAMP becomes an instant in
+// milliseconds, DATE a date, an ARRAY a list, JSON text of that logical type and a sketch bytes.
 type parquetFile struct {
 	w       *parquet.GenericWriter[any]
 	columns []result.Column
@@ -127,8 +128,9 @@ func (p *parquetFile) block(n int) []parquet.Row {
 	return p.rows[:n]
 }
 
-// appendValue appends the value of v at a row, which is one of column c, with the levels that Parquet tells nesting by: each optional node and
-// each list around a value that is there adds one to its definition level.
+// appendValue appends the value of v at a row, which is one of column c, with the levels that
+// Parquet tells nesting by: each optional node and each list around a value that is there adds one
+// to its definition level.
 func appendValue(dst parquet.Row, v *vector.Vector, row int, t expr.Type, c, repetition, definition int) parquet.Row {
 	if v.IsNull(row) {
 		return append(dst, parquet.NullValue().Level(repetition, definition, c))

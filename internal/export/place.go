@@ -14,19 +14,22 @@ import (
 type Places struct {
 	// BaseDir is the folder of the local disk that exports may go to, or below it; "": none.
 	BaseDir string
-	// S3Paths and GooglePaths are prefixes, as s3://bucket/path and gs://bucket/path, that exports may go to, or below them.
+	// S3Paths and GooglePaths are prefixes, as s3://bucket/path and gs://bucket/path, that exports may
+	// go to, or below them.
 	S3Paths, GooglePaths []string
 	// S3 and Google say how the stores are reached. Google's is used by its S3 form.
 	S3, Google s3.Options
 }
 
-// Destination is a folder that one export writes to. Its methods are safe for use by many goroutines, and stop soon after ctx is done.
+// Destination is a folder that one export writes to. Its methods are safe for use by many
+// goroutines, and stop soon after ctx is done.
 type Destination interface {
 	// URI is the place of a file in it; of "" that of the folder.
 	URI(name string) string
 	// Names returns the names of what lies in it or below it, at most limit.
 	Names(ctx context.Context, limit int) ([]string, error)
-	// Put stores what r holds, size bytes, under a name that must be free. When it returns nil the file is whole and on disk.
+	// Put stores what r holds, size bytes, under a name that must be free. When it returns nil the
+	// file is whole and on disk.
 	Put(ctx context.Context, name string, r io.ReadSeeker, size int64) error
 	// Delete removes files; those that are not there are no error.
 	Delete(ctx context.Context, names ...string) error
@@ -93,7 +96,8 @@ func (p *Places) Open(ctx context.Context, destination json.RawMessage) (Destina
 	return &objects{client: c, scheme: scheme, bucket: d.Bucket, prefix: d.key()}, nil
 }
 
-// key returns the prefix of a destination as that of keys: without a slash at its beginning, with one at its end.
+// key returns the prefix of a destination as that of keys: without a slash at its beginning, with
+// one at its end.
 func (d *place) key() string {
 	key := strings.Trim(d.Prefix, "/")
 	if key == "" {

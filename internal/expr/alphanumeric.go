@@ -6,8 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// alphanumericFunction gives a text whose order by bytes is the alphanumeric order of its argument, by which native queries may sort and bound:
-// runs of digits compare as numbers, whatever their length, and come before other characters, which compare without regard to case.
+// alphanumericFunction gives a text whose order by bytes is the alphanumeric order of its argument,
+// by which native queries may sort and bound: runs of digits compare as numbers, whatever their
+// length, and come before other characters, which compare without regard to case.
 var alphanumericFunction = &Function{
 	Name: "$ALPHANUMERIC", Min: 1, Max: 1,
 	Bind: func(b *binding) (Expr, error) {
@@ -56,7 +57,8 @@ func run(s string) (digits bool, size int) {
 	return digits, len(s)
 }
 
-// numberKey orders digits as numbers: by their count without leading zeros, then one by one, then by the count of the zeros.
+// numberKey orders digits as numbers: by their count without leading zeros, then one by one, then
+// by the count of the zeros.
 func numberKey(digits string) string {
 	significant, zeros := []byte(nil), uint32(0)
 	for _, r := range digits {
@@ -76,7 +78,8 @@ func appendCount(dst []byte, n uint32) []byte {
 	return append(dst, byte(n>>24), byte(n>>16), byte(n>>8), byte(n))
 }
 
-// digitOf returns the value of a digit of any script: those of a script follow each other from zero on.
+// digitOf returns the value of a digit of any script: those of a script follow each other from zero
+// on.
 func digitOf(r rune) byte {
 	if r < utf8.RuneSelf {
 		return byte(r - '0')

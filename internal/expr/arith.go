@@ -9,8 +9,9 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// The arithmetic operators. Whole numbers are computed in 64 bits and wrap; everything else in DOUBLE. A result of type FLOAT is rounded
-// to one at the end of an expression only, as the reference does.
+// The arithmetic operators. Whole numbers are computed in 64 bits and wrap; everything else in
+// DOUBLE. A result of type FLOAT is rounded to one at the end of an expression only, as the
+// reference does.
 
 var addFunction = &Function{
 	Name: "+", Min: 1, Max: 2,
@@ -137,8 +138,8 @@ func arithmetical(fn *Function) bool {
 	return fn == addFunction || fn == subtractFunction || fn == multiplyFunction || fn == divideFunction || fn == remainderFunction
 }
 
-// isNullByOperand reports whether e is arithmetic or a comparison with the constant NULL. It is NULL whatever the other operand is, and that
-// one isn't evaluated: 1 / 0 + NULL is no error.
+// isNullByOperand reports whether e is arithmetic or a comparison with the constant NULL. It is
+// NULL whatever the other operand is, and that one isn't evaluated: 1 / 0 + NULL is no error.
 func isNullByOperand(e Expr) bool {
 	c, ok := e.(*Call)
 	if !ok || c.Fn.SeesNulls || !slices.ContainsFunc(c.Args, isNullLiteral) {
@@ -226,7 +227,8 @@ func (b *binding) rounded(t Type) (Expr, error) {
 	return &Cast{X: e, T: t.NotNull().OrNull(e.Type().Nullable)}, nil
 }
 
-// arithmeticType returns the type of the result of arithmetic over two types. Text takes the type of the other operand.
+// arithmeticType returns the type of the result of arithmetic over two types. Text takes the type
+// of the other operand.
 func arithmeticType(x, y Type) (Type, bool) {
 	x, y = countable(x), countable(y)
 	switch {
@@ -357,7 +359,8 @@ func multiply[T int64 | float64](a, b column[T], out []T) {
 	}
 }
 
-// flatPair returns the n values of two columns of which none is constant: loops over them need no masks.
+// flatPair returns the n values of two columns of which none is constant: loops over them need no
+// masks.
 func flatPair[T int64 | float64](a, b column[T], n int) (x, y []T, ok bool) {
 	if a.mask == 0 || b.mask == 0 {
 		return nil, nil, false

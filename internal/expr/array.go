@@ -64,7 +64,8 @@ func lengthOfList(name string, aliases []string, summary string) *Function {
 	}
 }
 
-// elementAt makes ARRAY_OFFSET (origin 0) or ARRAY_ORDINAL (origin 1), or with multi their counterparts for multi-value strings.
+// elementAt makes ARRAY_OFFSET (origin 0) or ARRAY_ORDINAL (origin 1), or with multi their
+// counterparts for multi-value strings.
 func elementAt(name, native string, origin int64, multi bool, summary string) *Function {
 	return &Function{
 		Name: name, NativeName: native, Min: 2, Max: 2, SeesLists: true, Summary: summary,

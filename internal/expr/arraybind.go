@@ -18,7 +18,8 @@ func allFloats(args []Expr) bool {
 	return !slices.ContainsFunc(args, func(a Expr) bool { t := a.Type(); return t.Base != Float && t.Base != Null })
 }
 
-// array wants an array; what is no list becomes one of one element, and a NULL one of elements of type elem.
+// array wants an array; what is no list becomes one of one element, and a NULL one of elements of
+// type elem.
 func (b *binding) array(i int, elem Type) {
 	t := b.typ(i)
 	switch {
@@ -40,7 +41,8 @@ func (b *binding) array(i int, elem Type) {
 	}
 }
 
-// texts makes the elements of the array at argument i texts. Times are milliseconds, as they are wherever an array is written.
+// texts makes the elements of the array at argument i texts. Times are milliseconds, as they are
+// wherever an array is written.
 func (b *binding) texts(i int) {
 	if t := b.typ(i); b.err == nil && t.Base == Array && t.Elem().IsTime() {
 		b.args[i] = &Cast{X: b.args[i], T: ArrayOf(Of(BigInt)).NotNull().OrNull(t.Nullable)}
@@ -48,7 +50,8 @@ func (b *binding) texts(i int) {
 	b.cast(i, ArrayOf(Of(Varchar)))
 }
 
-// lists wants arrays, or strings, which may be several values; no other scalar counts as an array of one.
+// lists wants arrays, or strings, which may be several values; no other scalar counts as an array
+// of one.
 func (b *binding) lists(args ...int) {
 	for _, i := range args {
 		if t := b.typ(i); t.Base != Array && t.Base != Null && !t.IsCharacter() {
@@ -57,7 +60,8 @@ func (b *binding) lists(args ...int) {
 	}
 }
 
-// element wants what can be an element of the list at argument list: a string or a number, or an array where the list is of strings.
+// element wants what can be an element of the list at argument list: a string or a number, or an
+// array where the list is of strings.
 func (b *binding) element(i, list int) {
 	switch t, l := b.typ(i), b.typ(list); {
 	case t.IsTime(), t.Base == Boolean, t.IsInterval():
@@ -67,7 +71,8 @@ func (b *binding) element(i, list int) {
 	}
 }
 
-// index wants a position in an array: a number, which is cut to a whole one; NULL counts as 0, as in the reference.
+// index wants a position in an array: a number, which is cut to a whole one; NULL counts as 0, as
+// in the reference.
 func (b *binding) index(i int) {
 	if t := b.typ(i); !t.IsNumeric() && t.Base != Null {
 		b.mismatch()
@@ -83,8 +88,10 @@ func (b *binding) index(i int) {
 // elem returns the element type of argument i.
 func (b *binding) elem(i int) Type { return b.typ(i).Elem() }
 
-// matched casts array a and the other argument, an array or with scalar an element, to a common element type in which both compare. With texts,
-// texts that are looked for among numbers stay texts, so that findElement tells those that are no number from NULL; else they are found at NULLs.
+// matched casts array a and the other argument, an array or with scalar an element, to a common
+// element type in which both compare. With texts, texts that are looked for among numbers stay
+// texts, so that findElement tells those that are no number from NULL; else they are found at
+// NULLs.
 func (b *binding) matched(a, other int, scalar, texts bool) {
 	boolean := b.typ(a).Elem().Base == Boolean
 	b.unBoolean(a)
@@ -124,7 +131,8 @@ func (b *binding) matched(a, other int, scalar, texts bool) {
 	}
 }
 
-// unBoolean makes the elements of an array of BOOLEAN numbers, which they are wherever an array is stored: 2 is not among them, though it is true.
+// unBoolean makes the elements of an array of BOOLEAN numbers, which they are wherever an array is
+// stored: 2 is not among them, though it is true.
 func (b *binding) unBoolean(i int) {
 	if t := b.typ(i); b.err == nil && t.Base == Array && t.Elem().Base == Boolean {
 		b.args[i] = &Cast{X: b.args[i], T: ArrayOf(Of(BigInt)).NotNull().OrNull(t.Nullable)}
@@ -134,7 +142,8 @@ func (b *binding) unBoolean(i int) {
 // listForms returns the way a function's signature is shown by default.
 func listForms(args string) []string { return []string{"$F(" + args + ")"} }
 
-// alike reports whether a value of type x can be an element of type elem as it is: ARRAY_OFFSET_OF and its like cast neither, as in the reference.
+// alike reports whether a value of type x can be an element of type elem as it is: ARRAY_OFFSET_OF
+// and its like cast neither, as in the reference.
 func alike(elem, x Type) bool {
 	class := func(t Type) int {
 		switch {
@@ -162,7 +171,8 @@ func (b *binding) typed(i int, elem Type) {
 	b.args[i] = &Cast{X: b.args[i], T: ArrayOf(elem.Plain())}
 }
 
-// list ends the binding of a function whose result is a list like argument i, or with multi a multi-value string of its elements.
+// list ends the binding of a function whose result is a list like argument i, or with multi a
+// multi-value string of its elements.
 func (b *binding) list(i int, multi bool) (Expr, error) {
 	if multi {
 		b.cast(i, ArrayOf(Of(Varchar)))
@@ -174,7 +184,8 @@ func (b *binding) list(i int, multi bool) (Expr, error) {
 	return b.call(b.typ(i).OrNull(true))
 }
 
-// joined returns the type of the elements of an array of those of type a and of type b, one in which none is lost.
+// joined returns the type of the elements of an array of those of type a and of type b, one in
+// which none is lost.
 func joined(a, b Type) Type {
 	switch {
 	case a.Base == Float && b.Base == Float:

@@ -7,7 +7,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// listBuilder makes the kernel of a function that builds a list per row; where build reports false the row is NULL.
+// listBuilder makes the kernel of a function that builds a list per row; where build reports false
+// the row is NULL.
 func listBuilder(build func(to *elements, args []*vector.Vector, i int) (bool, error)) func(*Call, *Context) (Kernel, error) {
 	return func(c *Call, ctx *Context) (Kernel, error) {
 		t := c.T.Runtime()
@@ -70,7 +71,8 @@ func (e *elements) appendList(list *vector.Vector, i int) error {
 	return nil
 }
 
-// appendOne makes ARRAY_APPEND and ARRAY_PREPEND, and their counterparts; list is the position of the array.
+// appendOne makes ARRAY_APPEND and ARRAY_PREPEND, and their counterparts; list is the position of
+// the array.
 func appendOne(name, native string, list int, multi bool, summary string) *Function {
 	return &Function{
 		Name: name, NativeName: native, Min: 2, Max: 2, SeesLists: true, NullsOfMaps: true, SeesNulls: true, Summary: summary,

@@ -36,7 +36,8 @@ func indexOf(name, native string, origin int64, summary string) *Function {
 	}
 }
 
-// indexOfNull binds the search for a value of a type that no element has: it is found only where it is NULL, and the array has a NULL.
+// indexOfNull binds the search for a value of a type that no element has: it is found only where it
+// is NULL, and the array has a NULL.
 func (b *binding) indexOfNull() (Expr, error) {
 	x := b.args[1]
 	if !x.Type().Nullable {
@@ -54,7 +55,8 @@ func (b *binding) indexOfNull() (Expr, error) {
 	return &Case{Whens: []When{{Cond: missing, Then: index}}, T: Of(Integer)}, nil
 }
 
-// findElement returns the index of the first element of row i of list that equals row k of x, NULL being equal to NULL; -1: none.
+// findElement returns the index of the first element of row i of list that equals row k of x, NULL
+// being equal to NULL; -1: none.
 func findElement(list *vector.Vector, i int, x *vector.Vector, k int) int {
 	lo, hi := list.ListAt(i)
 	if x.Type == vector.String && list.Child.Type != vector.String && !x.IsNull(k) {
@@ -68,7 +70,8 @@ func findElement(list *vector.Vector, i int, x *vector.Vector, k int) int {
 	return -1
 }
 
-// findText returns the index from lo of the first number up to hi that a text is, as CAST reads it; -1: there is none, or it is no number.
+// findText returns the index from lo of the first number up to hi that a text is, as CAST reads it;
+// -1: there is none, or it is no number.
 func findText(numbers *vector.Vector, lo, hi int, text string) int {
 	x := vector.Nulls(numbers.Type, 1)
 	if numbers.Type == vector.Long {
@@ -143,8 +146,9 @@ var arrayContainsFunction = &Function{
 	},
 }
 
-// isArrayColumn reports whether an argument that is a list was given as a column of arrays, or as all values of a multi-value string: in the
-// place of what is looked for it is found nowhere where it is NULL, while everything else that is NULL asks for NULL, as in the reference.
+// isArrayColumn reports whether an argument that is a list was given as a column of arrays, or as
+// all values of a multi-value string: in the place of what is looked for it is found nowhere where
+// it is NULL, while everything else that is NULL asks for NULL, as in the reference.
 func isArrayColumn(e Expr) bool {
 	switch x := e.(type) {
 	case *Column:
@@ -171,7 +175,8 @@ var arrayOverlapFunction = &Function{
 	Kernel: fixed(listPredicate(func(a, x *vector.Vector, i int) bool { return !x.IsNull(i) && hasAny(a, i, x, i) })),
 }
 
-// listPredicate makes the kernel of a predicate on an array and something else, NULL where the array is.
+// listPredicate makes the kernel of a predicate on an array and something else, NULL where the
+// array is.
 func listPredicate(holds func(a, x *vector.Vector, i int) bool) Kernel {
 	return func(args []*vector.Vector, n int, _ vector.Bitmap) (*vector.Vector, error) {
 		r := newRows[int64](n)

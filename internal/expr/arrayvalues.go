@@ -57,7 +57,8 @@ func quantile(x []float64, rank float64) float64 {
 	return x[below] + (x[below+1]-x[below])*(at-float64(below))
 }
 
-// rearranged makes ARRAY_SORT and ARRAY_DISTINCT: arrange gets the positions of a row's elements in the child vector.
+// rearranged makes ARRAY_SORT and ARRAY_DISTINCT: arrange gets the positions of a row's elements in
+// the child vector.
 func rearranged(name, summary string, arrange func(child *vector.Vector, elements []int) []int) *Function {
 	return &Function{
 		Name: name, Min: 1, Max: 1, SeesLists: true, Summary: summary,

@@ -8,7 +8,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// benchBatch is a full batch of the columns a, b, x, s (of few values, with a dictionary), u (of many, without), ts (ascending).
+// benchBatch is a full batch of the columns a, b, x, s (of few values, with a dictionary), u (of
+// many, without), ts (ascending).
 func benchBatch() (*vector.Batch, []Column) {
 	r := rand.New(rand.NewPCG(1, 2))
 	n := vector.BatchRows

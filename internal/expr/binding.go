@@ -4,18 +4,20 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// binding is a call being bound. Its methods check one argument each and cast it; after the first that does not fit, the others do
-// nothing and call returns the error.
+// binding is a call being bound. Its methods check one argument each and cast it; after the first
+// that does not fit, the others do nothing and call returns the error.
 type binding struct {
 	fn   *Function
 	args []Expr
 	at   fault.Span
 	err  error
-	// several is the argument, plus one, of which a function of lists wants one number and which has several; 0: none.
+	// several is the argument, plus one, of which a function of lists wants one number and which has
+	// several; 0: none.
 	several int
 }
 
-// call ends a binding: the call with result type t, nullable if an argument is or the function says so.
+// call ends a binding: the call with result type t, nullable if an argument is or the function says
+// so.
 func (b *binding) call(t Type) (Expr, error) {
 	if b.err != nil {
 		return nil, b.err
@@ -57,8 +59,8 @@ func (b *binding) fail(format string, args ...any) {
 	}
 }
 
-// cast casts argument i to t. What functions of lists see as a list of several values stays one: its values become texts, and where one number
-// is wanted, the call is mapped over them.
+// cast casts argument i to t. What functions of lists see as a list of several values stays one:
+// its values become texts, and where one number is wanted, the call is mapped over them.
 func (b *binding) cast(i int, t Type) {
 	from := b.typ(i)
 	switch {
@@ -161,7 +163,8 @@ func (b *binding) boolean(i int) {
 	}
 }
 
-// constant wants a constant and returns its value, nil for NULL. Casts of constants count: they are what binding itself inserts.
+// constant wants a constant and returns its value, nil for NULL. Casts of constants count: they are
+// what binding itself inserts.
 func (b *binding) constant(i int, what string) any {
 	if b.err != nil {
 		return nil

@@ -6,8 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// toLower and toUpper follow the full case mappings of Unicode without a language, as Java does: one character may become several ("ß" in
-// upper case is "SS"), and a sigma at the end of a word has a lower case of its own. The standard library maps single characters only.
+// toLower and toUpper follow the full case mappings of Unicode without a language, as Java does:
+// one character may become several ("ß" in upper case is "SS"), and a sigma at the end of a word
+// has a lower case of its own. The standard library maps single characters only.
 
 func isASCII(s string) bool {
 	for i := 0; i < len(s); i++ {
@@ -53,7 +54,8 @@ func toLower(s string) string {
 	return b.String()
 }
 
-// endsWord reports whether the character at i comes after a letter and not before one. Marks and apostrophes don't count.
+// endsWord reports whether the character at i comes after a letter and not before one. Marks and
+// apostrophes don't count.
 func endsWord(s string, i int) bool {
 	before := false
 	for at := i; at > 0; {
@@ -79,7 +81,8 @@ func caseIgnorable(r rune) bool {
 	return unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf, unicode.Lm, unicode.Sk) || strings.ContainsRune("'.:\u00b7\u2019", r)
 }
 
-// severalUpper are the characters whose upper case is several characters (SpecialCasing.txt of Unicode, the unconditional part).
+// severalUpper are the characters whose upper case is several characters (SpecialCasing.txt of
+// Unicode, the unconditional part).
 var severalUpper = map[rune]string{
 	'\u00df': "\u0053\u0053", '\u0149': "\u02bc\u004e", '\u01f0': "\u004a\u030c", '\u0390': "\u0399\u0308\u0301",
 	'\u03b0': "\u03a5\u0308\u0301", '\u0587': "\u0535\u0552", '\u1e96': "\u0048\u0331", '\u1e97': "\u0054\u0308",

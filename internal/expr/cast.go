@@ -11,8 +11,9 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// NewCast binds CAST(x AS to). The values of a multi-value string are cast one by one, except to an array. The error says that no value
-// of x's type can be converted; a single value that can't becomes NULL when running.
+// NewCast binds CAST(x AS to). The values of a multi-value string are cast one by one, except to an
+// array. The error says that no value of x's type can be converted; a single value that can't
+// becomes NULL when running.
 func NewCast(x Expr, to Type, at fault.Span) (Expr, error) {
 	from := x.Type()
 	if from.Multi {
@@ -49,8 +50,8 @@ func castOf(x Expr, t Type) Expr {
 	return &Cast{X: x, T: t}
 }
 
-// Unrounded returns x as DOUBLE where it is a FLOAT that is cast from something else, and else x: the reference computes FLOATs in 64 bits
-// and rounds at the end of an expression only.
+// Unrounded returns x as DOUBLE where it is a FLOAT that is cast from something else, and else x:
+// the reference computes FLOATs in 64 bits and rounds at the end of an expression only.
 func Unrounded(x Expr) Expr {
 	c, ok := x.(*Cast)
 	if !ok || c.T.Base != Float || c.X.Type().Base == Float {
@@ -87,13 +88,14 @@ func castable(from, to Type) bool {
 	return true
 }
 
-// loses reports whether some value of one type has no counterpart in the other, so that a cast may give NULL.
+// loses reports whether some value of one type has no counterpart in the other, so that a cast may
+// give NULL.
 func loses(from, to Type) bool {
 	return from.IsCharacter() && !to.IsCharacter() || from.Base == Array
 }
 
-// coerce is the cast that binding inserts: between types of the same kind it leaves x alone, and it undoes the rounding of an inner
-// expression to FLOAT.
+// coerce is the cast that binding inserts: between types of the same kind it leaves x alone, and it
+// undoes the rounding of an inner expression to FLOAT.
 func coerce(x Expr, to Type) Expr {
 	from := x.Type()
 	if l, ok := x.(*Literal); ok && l.Value == nil {
@@ -147,7 +149,8 @@ func (n *castNode) eval(f *frame) (*vector.Vector, error) {
 	return c.eval(f)
 }
 
-// converter returns the kernel that casts between two scalar or array types, nil if values stay as they are.
+// converter returns the kernel that casts between two scalar or array types, nil if values stay as
+// they are.
 func converter(from, to Type, ctx *Context) Kernel {
 	zone := ctx.Zone
 	switch {
@@ -281,7 +284,8 @@ func longsToDoubles(args []*vector.Vector, n int, _ vector.Bitmap) (*vector.Vect
 // boolText is the text of a BOOLEAN.
 func boolText(x int64) string { return strconv.FormatBool(x > 0) }
 
-// dayFloor returns a function that floors to the start of the day in a zone, remembering the day it saw last.
+// dayFloor returns a function that floors to the start of the day in a zone, remembering the day it
+// saw last.
 func dayFloor(zone *chrono.Zone) func(int64) int64 {
 	g, err := chrono.PeriodGranularity(chrono.Period{Days: 1}, zone, nil)
 	if err != nil {
@@ -401,8 +405,8 @@ var scalarTypes = map[string]Base{
 // TypeNames are the names that ParseTypeName knows, in order.
 var TypeNames = slices.Sorted(maps.Keys(scalarTypes))
 
-// ParseTypeName returns the scalar type that a SQL type name stands for in CAST, RETURNING and table schemas; parameters such as the
-// length of a VARCHAR are not part of the name.
+// ParseTypeName returns the scalar type that a SQL type name stands for in CAST, RETURNING and
+// table schemas; parameters such as the length of a VARCHAR are not part of the name.
 func ParseTypeName(name string) (Type, bool) {
 	base, ok := scalarTypes[strings.ToUpper(name)]
 	if !ok {

@@ -5,7 +5,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// ManyConstants is from how many constants on a list keeps only their values, and how many of them are cast at a time.
+// ManyConstants is from how many constants on a list keeps only their values, and how many of them
+// are cast at a time.
 const ManyConstants = 1 << 10
 
 // CastConstants is CastLiterals of n constants, which are many: get fills one that is asked for.
@@ -28,8 +29,9 @@ func CastConstants(n int, get func(i int, l *Literal) error, to Type, at fault.S
 	return out.Build(), nil
 }
 
-// CastLiterals returns the values of CAST(l AS to) for each l of list, in their order: what Fold makes of each of these casts, without
-// compiling an expression for each. At is their place in the text. Types that a text may fail to be (BOOLEAN, TIMESTAMP, DATE) are left to Fold.
+// CastLiterals returns the values of CAST(l AS to) for each l of list, in their order: what Fold
+// makes of each of these casts, without compiling an expression for each. At is their place in the
+// text. Types that a text may fail to be (BOOLEAN, TIMESTAMP, DATE) are left to Fold.
 func CastLiterals(list []Literal, to Type, at fault.Span, ctx *Context) (*vector.Vector, error) {
 	parts := map[Type]*literalPart{}
 	of := make([]*literalPart, len(list))

@@ -8,7 +8,8 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// functions is the catalog. A new function is one file or a value in the file of its family, a test, and one line here.
+// functions is the catalog. A new function is one file or a value in the file of its family, a
+// test, and one line here.
 var functions = slices.Concat(
 	comparisonFunctions,
 	[]*Function{
@@ -44,7 +45,8 @@ var functions = slices.Concat(
 	arrayFunctions, mvFunctions, jsonFunctions, spatialFunctions, sketchFunctions, nativeOnlyFunctions, []*Function{oneValueFunction},
 )
 
-// catalog is functions by name. An alias has its own entry, so that messages show the name that was written.
+// catalog is functions by name. An alias has its own entry, so that messages show the name that was
+// written.
 var catalog = sync.OnceValue(func() map[string]*Function {
 	m := make(map[string]*Function, 2*len(functions))
 	add := func(name string, f *Function) {
@@ -64,7 +66,8 @@ var catalog = sync.OnceValue(func() map[string]*Function {
 	return m
 })
 
-// Functions returns the catalog's documented functions and their aliases, by name. Operators are not among them.
+// Functions returns the catalog's documented functions and their aliases, by name. Operators are
+// not among them.
 func Functions() []*Function {
 	var out []*Function
 	for _, f := range catalog() {
@@ -76,7 +79,8 @@ func Functions() []*Function {
 	return out
 }
 
-// Nearest returns the names of documented functions that a name which is not in the catalog may have meant, the likeliest first.
+// Nearest returns the names of documented functions that a name which is not in the catalog may
+// have meant, the likeliest first.
 func Nearest(name string) []string {
 	var names []string
 	for _, f := range Functions() {

@@ -14,7 +14,8 @@ func sortedSet[T scalar](set []T) []T {
 	return slices.Compact(out)
 }
 
-// caseNode is CASE: conditions are evaluated for the rows no condition before took, and results for the rows their condition took.
+// caseNode is CASE: conditions are evaluated for the rows no condition before took, and results for
+// the rows their condition took.
 type caseNode struct {
 	conds, thens []node
 	other        node // nil: NULL
@@ -75,7 +76,8 @@ func (n *caseNode) eval(f *frame) (*vector.Vector, error) {
 	return m.otherwise(n.other, f, sel)
 }
 
-// remaining returns the rows of a frame of n rows that are not in hits, as rows of the frame around if sel maps them.
+// remaining returns the rows of a frame of n rows that are not in hits, as rows of the frame around
+// if sel maps them.
 func remaining(n int, hits, sel []uint32) []uint32 {
 	if sel == nil && len(hits) == 0 {
 		return all(n)
@@ -98,7 +100,8 @@ func remaining(n int, hits, sel []uint32) []uint32 {
 	return rest
 }
 
-// merger puts vectors for sets of rows together. Where a row is in several sets, the last one that has a value for it counts.
+// merger puts vectors for sets of rows together. Where a row is in several sets, the last one that
+// has a value for it counts.
 type merger struct {
 	t      vector.Type
 	n      int

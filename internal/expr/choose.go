@@ -6,8 +6,9 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// chooseNode is a CASE whose results are columns and constants of numbers. To read them costs nothing and can't fail, so they are not
-// evaluated for the rows of their condition alone, but put in place from the rows as they are.
+// chooseNode is a CASE whose results are columns and constants of numbers. To read them costs
+// nothing and can't fail, so they are not evaluated for the rows of their condition alone, but put
+// in place from the rows as they are.
 type chooseNode struct {
 	conds, thens []node
 	other        node
@@ -95,8 +96,9 @@ func choose[T scalar](n *chooseNode, f *frame, out []T) (vector.Bitmap, error) {
 	return valid, nil
 }
 
-// blend is choose for one condition, a column of whole numbers against a constant, when the results are whole numbers. It reports false if that is not so,
-// and nothing was done. Each row gets both results and keeps one, so that there is no branch to mispredict.
+// blend is choose for one condition, a column of whole numbers against a constant, when the results
+// are whole numbers. It reports false if that is not so, and nothing was done. Each row gets both
+// results and keeps one, so that there is no branch to mispredict.
 func blend[T scalar](n *chooseNode, f *frame, out []T) (done bool, valid vector.Bitmap, err error) {
 	values, whole := any(out).([]int64)
 	cond, compares := n.conds[0].(*compareNode)
@@ -148,7 +150,8 @@ func blend[T scalar](n *chooseNode, f *frame, out []T) (done bool, valid vector.
 	return true, nil, nil
 }
 
-// holding returns the valid rows whose value is greater than c, or equal to it, or with negated is not.
+// holding returns the valid rows whose value is greater than c, or equal to it, or with negated is
+// not.
 func holding(x []int64, c int64, equal, negated bool, valid vector.Bitmap) vector.Bitmap {
 	rows := vector.NewBitmap(len(x))
 	flip := uint64(0)
@@ -175,8 +178,8 @@ func holding(x []int64, c int64, equal, negated bool, valid vector.Bitmap) vecto
 	return rows
 }
 
-// blendAbove sets each of values to what yes has where x is greater than c, and else to what no has. A CASE mostly has a constant for the rows
-// that do not count.
+// blendAbove sets each of values to what yes has where x is greater than c, and else to what no
+// has. A CASE mostly has a constant for the rows that do not count.
 func blendAbove(values, x []int64, c int64, yes, no column[int64]) {
 	x = x[:len(values)]
 	switch {

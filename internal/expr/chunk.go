@@ -9,9 +9,10 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// chunkFunction gives the start of the time chunk that a time lies in, in milliseconds: the last that is not after it, and the first for times
-// before all. Its second argument is a text of the starts, ascending, with commas between them. Native queries that answer segment by segment
-// group by it.
+// chunkFunction gives the start of the time chunk that a time lies in, in milliseconds: the last
+// that is not after it, and the first for times before all. Its second argument is a text of the
+// starts, ascending, with commas between them. Native queries that answer segment by segment group
+// by it.
 var chunkFunction = &Function{
 	Name: "$CHUNK", Min: 2, Max: 2,
 	Bind: func(b *binding) (Expr, error) {

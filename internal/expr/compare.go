@@ -22,7 +22,8 @@ const (
 	opNotDistinct
 )
 
-// orders reports whether the operator asks which of its operands is the greater; JSON has equality, but no order.
+// orders reports whether the operator asks which of its operands is the greater; JSON has equality,
+// but no order.
 func (op comparison) orders() bool { return op >= opLt && op <= opGe }
 
 var comparisonNames = [...]string{"=", "<>", "<", "<=", ">", ">=", "IS DISTINCT FROM", "IS NOT DISTINCT FROM"}
@@ -49,9 +50,10 @@ func comparisonOf(fn *Function) (comparison, bool) {
 	return 0, false
 }
 
-// NewCompare binds "a op b" for the operators =, <>, !=, <, <=, >, >=, IS DISTINCT FROM and IS NOT DISTINCT FROM. Operands of different
-// types are converted as section 6.3 of the SQL specification says. On a multi-value string a comparison is true if it is for some value,
-// and <> if no value is equal.
+// NewCompare binds "a op b" for the operators =, <>, !=, <, <=, >, >=, IS DISTINCT FROM and IS NOT
+// DISTINCT FROM. Operands of different types are converted as section 6.3 of the SQL specification
+// says. On a multi-value string a comparison is true if it is for some value, and <> if no value is
+// equal.
 func NewCompare(op string, a, b Expr, at fault.Span) (Expr, error) {
 	if op == "!=" {
 		op = "<>"
@@ -84,8 +86,8 @@ func bindComparison(b *binding) (Expr, error) {
 	return b.strict(Of(Boolean))
 }
 
-// compared casts an operand to the type in which the two are compared. Unlike in arithmetic a FLOAT is
-// rounded before: it is one where a query gives it, and both must compare alike.
+// compared casts an operand to the type in which the two are compared. Unlike in arithmetic a FLOAT
+// is rounded before: it is one where a query gives it, and both must compare alike.
 func (b *binding) compared(i int, t Type) {
 	if x := b.args[i]; b.err == nil && x.Type().Base == Float && t.Runtime() == vector.Double && Unrounded(x) != x {
 		b.args[i] = &Cast{X: x, T: t.NotNull().OrNull(x.Type().Nullable)}
@@ -214,7 +216,8 @@ func (n *compareNode) eval(f *frame) (*vector.Vector, error) {
 	return v, nil
 }
 
-// filter avoids the vector of truth values for the commonest filters: a flat numeric column without NULLs and a constant.
+// filter avoids the vector of truth values for the commonest filters: a flat numeric column without
+// NULLs and a constant.
 func (n *compareNode) filter(f *frame) ([]uint32, error) {
 	if n.op < opDistinct && (n.kind == vector.KindLong || n.kind == vector.KindDouble) {
 		a, b, err := n.operands(f)
@@ -248,8 +251,9 @@ type vectorNode struct{ v *vector.Vector }
 
 func (n vectorNode) eval(*frame) (*vector.Vector, error) { return n.v, nil }
 
-// selectConst returns the rows for which "x op c" holds. It writes every row number and moves on only past those that count, so that the
-// loop has no branch to mispredict. c is not NaN; a NaN among x is above it, hence the negations.
+// selectConst returns the rows for which "x op c" holds. It writes every row number and moves on
+// only past those that count, so that the loop has no branch to mispredict. c is not NaN; a NaN
+// among x is above it, hence the negations.
 func selectConst[T int64 | float64](op comparison, x []T, c T) []uint32 {
 	out := make([]uint32, len(x)+1)
 	k := 0
@@ -337,7 +341,8 @@ func compareInts(op comparison, a, b column[int64], out []int64) {
 	}
 }
 
-// compareFloats orders NaN above Infinity. NaN equals nothing; for IS [NOT] DISTINCT FROM it equals itself.
+// compareFloats orders NaN above Infinity. NaN equals nothing; for IS [NOT] DISTINCT FROM it equals
+// itself.
 func compareFloats[T float64 | float32](op comparison, a, b column[T], out []int64) {
 	switch op {
 	case opEq:
@@ -402,7 +407,8 @@ func holds(op comparison, c int) int64 {
 	}
 }
 
-// compareLists compares row i of a with row k of b element by element: NULL is lowest, and a list that ends first comes first.
+// compareLists compares row i of a with row k of b element by element: NULL is lowest, and a list
+// that ends first comes first.
 func compareLists(a, b *vector.Vector, i, k int) int {
 	lo, hi := a.ListAt(i)
 	from, to := b.ListAt(k)

@@ -142,7 +142,8 @@ func (c *compiler) compileCall(x *Call) (node, error) {
 	return &callNode{args: args, kernel: kernel, t: x.T.Runtime(), seesNulls: x.Fn.SeesNulls, volatile: x.Fn.Volatile, at: x.At, ctx: c.ctx}, nil
 }
 
-// neverNull checks what the planner relies on where it counts or compares values that a call can't leave out.
+// neverNull checks what the planner relies on where it counts or compares values that a call can't
+// leave out.
 func neverNull(x *Call, kernel Kernel) Kernel {
 	return func(args []*vector.Vector, n int, valid vector.Bitmap) (*vector.Vector, error) {
 		v, err := kernel(args, n, valid)
@@ -174,7 +175,8 @@ func newConstNode(l *Literal) *constNode {
 	return &constNode{one: vector.Constant(t, runtimeValue(l.Value, t), 1)}
 }
 
-// runtimeValue makes a literal's value fit the physical type exactly; numbers of another kind are converted.
+// runtimeValue makes a literal's value fit the physical type exactly; numbers of another kind are
+// converted.
 func runtimeValue(value any, t vector.Type) any {
 	switch x := value.(type) {
 	case int64:

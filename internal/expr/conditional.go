@@ -33,8 +33,8 @@ func bindCoalesce(b *binding) (Expr, error) {
 	return b.call(t.NotNull().OrNull(nullable))
 }
 
-// CommonType returns the least restrictive type of expressions whose values become one column. Texts of different lengths make VARCHAR
-// of CHAR. It reports false when there is none.
+// CommonType returns the least restrictive type of expressions whose values become one column.
+// Texts of different lengths make VARCHAR of CHAR. It reports false when there is none.
 func CommonType(results []Expr) (Type, bool) {
 	var c Common
 	for _, e := range results {
@@ -43,14 +43,16 @@ func CommonType(results []Expr) (Type, bool) {
 	return c.Type()
 }
 
-// Common finds the CommonType of expressions that come one after the other. The zero value has seen none.
+// Common finds the CommonType of expressions that come one after the other. The zero value has seen
+// none.
 type Common struct {
 	least   leastRestrictive
 	texts   bool // some constant texts were among them
 	length  int  // of the last of these
 	varying bool // they have several lengths
-	// fraction is the first of FLOAT and DOUBLE among their types, decimal tells that DECIMAL is. The reference takes FLOAT and DOUBLE for equally
-	// wide, so that the first of them is the type of a column without decimals, shown with the digits of 32 bits.
+	// fraction is the first of FLOAT and DOUBLE among their types, decimal tells that DECIMAL is. The
+	// reference takes FLOAT and DOUBLE for equally wide, so that the first of them is the type of a
+	// column without decimals, shown with the digits of 32 bits.
 	fraction Base
 	decimal  bool
 }
@@ -83,7 +85,8 @@ func (c *Common) Type() (Type, bool) {
 	return t, ok
 }
 
-// charLength returns the length that the type of a constant text has, if e is one: of a literal, and of what is made of literals.
+// charLength returns the length that the type of a constant text has, if e is one: of a literal,
+// and of what is made of literals.
 func charLength(e Expr) (int, bool) {
 	if e.Type().Base != Char {
 		return 0, false
@@ -158,7 +161,8 @@ var ifFunction = &Function{
 var greatestFunction = extremeFunction("GREATEST", 1, "Returns the greatest of its arguments that are not NULL.")
 var leastFunction = extremeFunction("LEAST", -1, "Returns the least of its arguments that are not NULL.")
 
-// extremeFunction is GREATEST or LEAST: as text if an argument is text, of the type of the first such, else as DOUBLE if one is fractional, else as BIGINT.
+// extremeFunction is GREATEST or LEAST: as text if an argument is text, of the type of the first
+// such, else as DOUBLE if one is fractional, else as BIGINT.
 func extremeFunction(name string, sign int, summary string) *Function {
 	return &Function{
 		Name: name, Min: 0, Max: -1, SeesNulls: true, Summary: summary,
@@ -249,8 +253,9 @@ func compareScalars[T scalar](x, y T) int {
 var isNullFunction = nullTest("IS NULL", 1, "isnull")
 var isNotNullFunction = nullTest("IS NOT NULL", 0, "notnull")
 
-// nullTest is IS NULL or IS NOT NULL. A row of a multi-value string is NULL if it has no value, or if one of its values is, as every condition on
-// such values holds if it does for one; so is what a function made of them.
+// nullTest is IS NULL or IS NOT NULL. A row of a multi-value string is NULL if it has no value, or
+// if one of its values is, as every condition on such values holds if it does for one; so is what a
+// function made of them.
 func nullTest(name string, ifNull int64, native string) *Function {
 	return &Function{
 		Name: name, NativeName: native, Min: 1, Max: 1, SeesNulls: true, SeesLists: true, Forms: []string{"<ANY> $F"},
@@ -279,14 +284,15 @@ func nullTest(name string, ifNull int64, native string) *Function {
 	}
 }
 
-// madeAsList reports whether the values of a multi-value string come from a function of lists. NULL is then only a list that is: an empty
-// one is none, nor is one with a NULL in it.
+// madeAsList reports whether the values of a multi-value string come from a function of lists. NULL
+// is then only a list that is: an empty one is none, nor is one with a NULL in it.
 func madeAsList(e Expr) bool {
 	c, ok := e.(*Call)
 	return ok && slices.Contains([]string{"MV_SLICE", "MV_APPEND", "MV_PREPEND", "MV_CONCAT", "STRING_TO_MV", "ARRAY_TO_MV"}, c.Fn.Name)
 }
 
-// hasNoValue reports whether row i of a multi-value string, itself not NULL, holds nothing but a NULL.
+// hasNoValue reports whether row i of a multi-value string, itself not NULL, holds nothing but a
+// NULL.
 func hasNoValue(v *vector.Vector, i int) bool {
 	lo, hi := v.ListAt(i)
 	return lo == hi || hi-lo == 1 && v.Child.IsNull(lo)

@@ -63,8 +63,9 @@ func NewNot(x Expr, at fault.Span) (Expr, error) {
 	return nil, typeError(&Function{Name: "NOT", Forms: []string{"NOT<BOOLEAN>"}}, []Expr{x}, at)
 }
 
-// NewCase binds a searched CASE. Results are cast to their least restrictive type; a missing ELSE is NULL. When results are multi-value
-// strings, they and the conditions on the same strings are mapped per value.
+// NewCase binds a searched CASE. Results are cast to their least restrictive type; a missing ELSE
+// is NULL. When results are multi-value strings, they and the conditions on the same strings are
+// mapped per value.
 func NewCase(whens []When, other Expr, at fault.Span) (Expr, error) {
 	results := make([]Expr, 0, len(whens)+1)
 	for _, w := range whens {
@@ -94,8 +95,8 @@ func NewCase(whens []When, other Expr, at fault.Span) (Expr, error) {
 	return out, nil
 }
 
-// NewCaseOfValues is NewCase, save that conditions on a multi-value string are asked of each of its values if the results are texts, so that
-// every value has a result.
+// NewCaseOfValues is NewCase, save that conditions on a multi-value string are asked of each of its
+// values if the results are texts, so that every value has a result.
 func NewCaseOfValues(whens []When, other Expr, at fault.Span) (Expr, error) {
 	plain, err := NewCase(whens, other, at)
 	if err != nil || plain.Type().Multi || !plain.Type().IsCharacter() {
@@ -137,8 +138,8 @@ func firstConditioned(terms []Expr) Expr {
 	return nil
 }
 
-// newCaseOverValues maps a CASE over the values of source. A condition that is true for some value of source becomes the condition for
-// the value at hand.
+// newCaseOverValues maps a CASE over the values of source. A condition that is true for some value
+// of source becomes the condition for the value at hand.
 func newCaseOverValues(source Expr, whens []When, other Expr, at fault.Span) (Expr, error) {
 	if each, ok := mappedValues(source); ok {
 		source = each.Source
@@ -159,8 +160,9 @@ func newCaseOverValues(source Expr, whens []When, other Expr, at fault.Span) (Ex
 	return mapValues(source, body)
 }
 
-// perValue puts e into the body of a map over source: it replaces the source by its current value, and mappings of the source and
-// predicates over all of its values by their body. Functions of lists see all of the source there, too.
+// perValue puts e into the body of a map over source: it replaces the source by its current value,
+// and mappings of the source and predicates over all of its values by their body. Functions of
+// lists see all of the source there, too.
 func perValue(e, source Expr, elem Type) Expr {
 	if Equal(e, source) {
 		return &Element{T: elem}
@@ -190,8 +192,8 @@ func perValue(e, source Expr, elem Type) Expr {
 	return mapOperands(e, func(c Expr) Expr { return perValue(c, source, elem) })
 }
 
-// NewIn binds x IN (list). Constants of a type that x can be compared with become an In; a list with other expressions becomes
-// comparisons joined by OR.
+// NewIn binds x IN (list). Constants of a type that x can be compared with become an In; a list
+// with other expressions becomes comparisons joined by OR.
 func NewIn(x Expr, list []Expr, at fault.Span) (Expr, error) {
 	if x.Type().Multi {
 		return overValues(append([]Expr{x}, list...), 0, func(args []Expr) (Expr, error) { return NewIn(args[0], args[1:], at) })
@@ -231,8 +233,9 @@ func NewIn(x Expr, list []Expr, at fault.Span) (Expr, error) {
 	return in, nil
 }
 
-// NewInConstants is NewIn for n constants, which are many: get fills one that is asked for, and does so twice for each where they have several
-// types. It returns nil where NewIn has to have them all.
+// NewInConstants is NewIn for n constants, which are many: get fills one that is asked for, and
+// does so twice for each where they have several types. It returns nil where NewIn has to have them
+// all.
 func NewInConstants(x Expr, n int, get func(i int, l *Literal) error, at fault.Span) (Expr, error) {
 	if x.Type().Multi {
 		return nil, nil
@@ -398,7 +401,8 @@ var betweenFunction = &Function{Name: betweenName, Forms: []string{"<COMPARABLE_
 var notBetweenFunction = &Function{Name: "NOT " + betweenName,
 	Forms: []string{"<COMPARABLE_TYPE> NOT BETWEEN <COMPARABLE_TYPE> AND <COMPARABLE_TYPE>"}}
 
-// NewBetween binds x BETWEEN low AND high, with symmetric in either order of the bounds, or with not its negation.
+// NewBetween binds x BETWEEN low AND high, with symmetric in either order of the bounds, or with
+// not its negation.
 func NewBetween(x, low, high Expr, symmetric, not bool, at fault.Span) (Expr, error) {
 	for _, bound := range []Expr{low, high} {
 		t, ok := comparedAs(x.Type().Plain(), bound.Type().Plain())

@@ -17,16 +17,19 @@ type Context struct {
 	PatternTime time.Duration
 	// Lookups finds the tables of LOOKUP; nil: there are none.
 	Lookups Lookups
-	// Reuse lets the results of a program share memory with its next ones: whoever evaluates it is done with them by then.
+	// Reuse lets the results of a program share memory with its next ones: whoever evaluates it is
+	// done with them by then.
 	Reuse bool
-	// TextRoom bounds the bytes of the strings, or of the elements of arrays, that a function makes for the rows of one batch; 0: 512 MiB.
+	// TextRoom bounds the bytes of the strings, or of the elements of arrays, that a function makes
+	// for the rows of one batch; 0: 512 MiB.
 	TextRoom int64
-	// Stop, if not nil, returns why the query has to end, and nil while it goes on. It is asked before each call of a function for a batch, and by
-	// functions that make much.
+	// Stop, if not nil, returns why the query has to end, and nil while it goes on. It is asked before
+	// each call of a function for a batch, and by functions that make much.
 	Stop func() error
 	// Constants, if not nil, remembers what Fold computes for a statement.
 	Constants *Constants
-	// Entries says that the rows are entries of dictionaries, each of which comes once: there is nothing to remember by entry.
+	// Entries says that the rows are entries of dictionaries, each of which comes once: there is
+	// nothing to remember by entry.
 	Entries bool
 }
 

@@ -53,7 +53,8 @@ func readCorpus(t *testing.T, topic string) []corpusEntry {
 	return out
 }
 
-// corpusTable reads a table of the corpus as one batch; encode says whether strings come with a dictionary.
+// corpusTable reads a table of the corpus as one batch; encode says whether strings come with a
+// dictionary.
 func corpusTable(t *testing.T, name string, columns []Column, encoded bool) *vector.Batch {
 	t.Helper()
 	file, err := os.Open(filepath.Join(corpusDir, "data", name+".json"))
@@ -167,14 +168,16 @@ var (
 	oneRowQuery   = regexp.MustCompile(`(?s)^SELECT (.*) AS r FROM (c_types) WHERE id = 1$`)
 )
 
-// refusedForItself matches errors that say something about the reference only: an answer is as good.
+// refusedForItself matches errors that say something about the reference only: an answer is as
+// good.
 var refusedForItself = regexp.MustCompile(
 	`"status": ?5|UNSUPPORTED|Calcite assertion|Cannot handle literal|unsupported value|ArrayList|Cannot coerce field`)
 
-// unlikeRecorded is how many answers of a topic may differ from the recorded ones. They are those where the specification asks for
-// something else without the corpus saying so: TRUE and FALSE as text, three-valued logic, NULL for NULL arguments, DATE where the
-// recorded release wants a TIMESTAMP, booleans in arithmetic, whole numbers kept by FLOOR, FLOOR at a change of the clock, casts that
-// were refused, and arrays in JSON_VALUE. HENGE_CORPUS=topic lists them.
+// unlikeRecorded is how many answers of a topic may differ from the recorded ones. They are those
+// where the specification asks for something else without the corpus saying so: TRUE and FALSE as
+// text, three-valued logic, NULL for NULL arguments, DATE where the recorded release wants a
+// TIMESTAMP, booleans in arithmetic, whole numbers kept by FLOOR, FLOOR at a change of the clock,
+// casts that were refused, and arrays in JSON_VALUE. HENGE_CORPUS=topic lists them.
 var unlikeRecorded = map[string]int{
 	"numeric": 15, "operators": 43, "strings": 22, "time": 126, "zones": 5, "casts": 158, "nulls": 53, "regexp": 5, "ip": 3,
 	"precedence": 1, "multivalue": 89, "json": 36,
@@ -209,7 +212,8 @@ func TestRecordedAnswers(t *testing.T) {
 	}
 }
 
-// runEntry evaluates a statement of the corpus if it is about one expression. got is empty if the answer is as recorded.
+// runEntry evaluates a statement of the corpus if it is about one expression. got is empty if the
+// answer is as recorded.
 func runEntry(entry corpusEntry, tables map[string][]Column, batches map[string]*vector.Batch) (got string, ran bool) {
 	if entry.Spec != "" || strings.Contains(entry.SQL, "GROUP BY") {
 		return "", false

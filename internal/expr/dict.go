@@ -4,8 +4,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// dictSource finds the one string column or element that e is a pure function of. Such an expression is evaluated once per dictionary
-// entry. A bare source has nothing to gain.
+// dictSource finds the one string column or element that e is a pure function of. Such an
+// expression is evaluated once per dictionary entry. A bare source has nothing to gain.
 func dictSource(e Expr) (Expr, bool) {
 	switch e.(type) {
 	case *Column, *Element, *Literal:
@@ -56,19 +56,21 @@ func (c *compiler) compileDict(e Expr, source Expr) (node, error) {
 	return n, nil
 }
 
-// dictNode evaluates a function of one string over the entries of the dictionary it comes with, and remembers the results. Without a
-// dictionary it evaluates over the rows.
+// dictNode evaluates a function of one string over the entries of the dictionary it comes with, and
+// remembers the results. Without a dictionary it evaluates over the rows.
 type dictNode struct {
 	inner  node
 	source node
 	slot   int // of the column, -1: the element of depth
 	depth  int
-	// nullable says that NULL is an entry, too: of texts that never are NULL it might break what the types of functions promise.
+	// nullable says that NULL is an entry, too: of texts that never are NULL it might break what the
+	// types of functions promise.
 	nullable bool
 	seen     []*dictResults // most recent first
 }
 
-// dictResults are the results of a node for the entries of one dictionary. Entry dict.Len() is that of NULL.
+// dictResults are the results of a node for the entries of one dictionary. Entry dict.Len() is that
+// of NULL.
 type dictResults struct {
 	dict    *vector.Dict
 	rows    int            // rows met before the entries were evaluated
@@ -136,7 +138,8 @@ func entries(v *vector.Vector) []uint32 {
 	return out
 }
 
-// results returns the results for v's dictionary, or nil when the rows are to be evaluated one by one.
+// results returns the results for v's dictionary, or nil when the rows are to be evaluated one by
+// one.
 func (n *dictNode) results(v *vector.Vector, f *frame) *dictResults {
 	if v.Dict == nil || v.Const || v.Valid != nil && !n.nullable {
 		return nil
@@ -158,7 +161,8 @@ func (n *dictNode) results(v *vector.Vector, f *frame) *dictResults {
 	return r
 }
 
-// toCome estimates how many rows with entries of d there will be: as large a share of the column's as of the batches so far.
+// toCome estimates how many rows with entries of d there will be: as large a share of the column's
+// as of the batches so far.
 func (r *dictResults) toCome(d *vector.Dict) int {
 	return int(float64(d.Rows) * float64(r.rows) / float64(r.batches*vector.BatchRows))
 }
@@ -179,7 +183,8 @@ func (n *dictNode) lookup(d *vector.Dict) *dictResults {
 	return n.seen[0]
 }
 
-// evaluate computes the entries of d and NULL, nil if some entry is an error: the error counts only if a row has that entry.
+// evaluate computes the entries of d and NULL, nil if some entry is an error: the error counts only
+// if a row has that entry.
 func (n *dictNode) evaluate(d *vector.Dict, f *frame) *vector.Vector {
 	entries := all(d.Len() + one(n.nullable))
 	in := vector.FromCodes(entries, d)
@@ -213,8 +218,8 @@ func (n *dictNode) evaluate(d *vector.Dict, f *frame) *vector.Vector {
 // noText stands for a dictionary without entries where the code of a null row must be within one.
 var noText = vector.NewDict([]string{""})
 
-// encode returns a string vector as codes into a dictionary of its distinct values. The bytes are copied, so that the results outlive the
-// segment the strings came from.
+// encode returns a string vector as codes into a dictionary of its distinct values. The bytes are
+// copied, so that the results outlive the segment the strings came from.
 func encode(v *vector.Vector) *vector.Vector {
 	values := columnOf[string](v)
 	codes, distinct := make([]uint32, v.Len), []string{}

@@ -8,7 +8,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// Of a text that never is NULL nothing is computed for NULL: with invariants checked, what its type says holds for all entries.
+// Of a text that never is NULL nothing is computed for NULL: with invariants checked, what its type
+// says holds for all entries.
 func TestEntriesOfTextsThatAreNeverNull(t *testing.T) {
 	for _, nullable := range []bool{false, true} {
 		column := &Column{Name: "s", T: Of(Varchar).NotNull().OrNull(nullable)}

@@ -6,8 +6,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// Kernels that read the entries of a dictionary without making a string of each. Those of a segment's dictionary lie one after the other
-// in memory, and are mostly asked for in this order.
+// Kernels that read the entries of a dictionary without making a string of each. Those of a
+// segment's dictionary lie one after the other in memory, and are mostly asked for in this order.
 
 // lengthKernel is LENGTH: of an ASCII text the number of its bytes.
 func lengthKernel(args []*vector.Vector, n int, valid vector.Bitmap) (*vector.Vector, error) {
@@ -41,7 +41,8 @@ func (p *likePattern) contains() (text string, ok bool) {
 	return p.pieces[0].text, true
 }
 
-// containsKernel looks for a text in each string. Entries that follow each other are searched as one.
+// containsKernel looks for a text in each string. Entries that follow each other are searched as
+// one.
 func containsKernel(text string) Kernel {
 	return func(args []*vector.Vector, n int, _ vector.Bitmap) (*vector.Vector, error) {
 		v, run := args[0], 0

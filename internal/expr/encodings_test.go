@@ -15,7 +15,8 @@ import (
 var mixed = columnsOf("a", Of(BigInt), "b", Of(BigInt), "x", Of(Double), "f", Of(Float), "s", Of(Varchar), "t", Of(Varchar),
 	"ts", Of(Timestamp), "mv", MultiString, "mw", MultiString, "arr", ArrayOf(Of(BigInt)), "j", JSON)
 
-// mixedExpressions have something of every node and family. Those that can fail do so for some rows of the random data.
+// mixedExpressions have something of every node and family. Those that can fail do so for some rows
+// of the random data.
 var mixedExpressions = []string{
 	"a + b * 2 - 1", "a / b", "a % b", "x / a", "-x", "f + 1", "f * x", "a + s", "s || t", "s || a || 'x'", "CONCAT(s, '-', s)", "a = b",
 	"a <> 3", "x >= 0.5", "x < a", "s = 'ab'", "s < t", "s IS DISTINCT FROM t", "a IS NOT DISTINCT FROM b", "s = 1",
@@ -244,7 +245,8 @@ func TestEncodingsGiveTheSameAnswers(t *testing.T) {
 	}
 }
 
-// checkSelection evaluates e for the rows of sel that are no error, and filters with it if it is a predicate.
+// checkSelection evaluates e for the rows of sel that are no error, and filters with it if it is a
+// predicate.
 func checkSelection(t *testing.T, what string, e Expr, b *vector.Batch, sel []uint32, want []string) {
 	t.Helper()
 	var kept []uint32

@@ -2,15 +2,17 @@ package expr
 
 import "bytes"
 
-// finder looks for a text in others that are like a sample. It goes from one occurrence to the next of the byte of the text that is rarest there:
-// the first byte, by which bytes.Index goes, may well be in each of them.
+// finder looks for a text in others that are like a sample. It goes from one occurrence to the next
+// of the byte of the text that is rarest there: the first byte, by which bytes.Index goes, may well
+// be in each of them.
 type finder struct {
 	text []byte
 	rare int // place of the byte in text
 }
 
 const (
-	// finderSamples pieces of finderSample bytes tell how often bytes come. They are spread, as dictionaries are sorted.
+	// finderSamples pieces of finderSample bytes tell how often bytes come. They are spread, as
+	// dictionaries are sorted.
 	finderSamples = 16
 	finderSample  = 64
 	// finderShare: when more than one byte in so many is a false hit, bytes.Index does better.

@@ -7,9 +7,10 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// Fold computes what is constant in e. It simplifies AND, OR, NOT and CASE with constant conditions and drops casts that change nothing.
-// Constants that are an error make Fold fail, except where they may never be evaluated (a branch of CASE, a later term of AND): there
-// the error is left to the rows that meet it.
+// Fold computes what is constant in e. It simplifies AND, OR, NOT and CASE with constant conditions
+// and drops casts that change nothing. Constants that are an error make Fold fail, except where
+// they may never be evaluated (a branch of CASE, a later term of AND): there the error is left to
+// the rows that meet it.
 func Fold(e Expr, ctx *Context) (Expr, error) {
 	if ctx == nil {
 		ctx = &Context{}
@@ -19,14 +20,16 @@ func Fold(e Expr, ctx *Context) (Expr, error) {
 	return out, f.err
 }
 
-// Constants bounds what the constants of a statement that are computed while it is planned keep in memory. The zero value is ready for use.
+// Constants bounds what the constants of a statement that are computed while it is planned keep in
+// memory. The zero value is ready for use.
 type Constants struct {
 	bytes int64
 	sizes map[Expr]int64 // of the large ones among those that are kept
 	large map[Expr]bool  // what was computed and is too large to keep
 }
 
-// keep reports whether made, of so many bytes, may stand in the place of e, whose operands are then not kept any more.
+// keep reports whether made, of so many bytes, may stand in the place of e, whose operands are then
+// not kept any more.
 func (c *Constants) keep(e, made Expr, bytes int64) bool {
 	if c == nil {
 		return bytes <= maxConstantBytes

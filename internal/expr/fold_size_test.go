@@ -6,7 +6,8 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// Constants that are large are not computed while planning; those together neither, unless what is made of them is small.
+// Constants that are large are not computed while planning; those together neither, unless what is
+// made of them is small.
 func TestLargeConstants(t *testing.T) {
 	call := func(fn string, args ...Expr) Expr {
 		e, err := NewCall(MustLookup(fn), args, fault.Span{})

@@ -8,7 +8,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// Function is an entry of the catalog: a SQL function or operator. Entries are shared and read-only.
+// Function is an entry of the catalog: a SQL function or operator. Entries are shared and
+// read-only.
 type Function struct {
 	// Name is the SQL name, upper case, or the operator's sign.
 	Name string
@@ -16,39 +17,48 @@ type Function struct {
 	Aliases []string
 	// Summary is one sentence for the documentation; empty: the function is internal and not listed.
 	Summary string
-	// Forms are the supported signatures, as messages and INFORMATION_SCHEMA.ROUTINES show them, with $F for the name.
+	// Forms are the supported signatures, as messages and INFORMATION_SCHEMA.ROUTINES show them, with
+	// $F for the name.
 	Forms []string
 	// Min and Max bound the number of arguments; Max is -1 when there is no bound.
 	Min, Max int
-	// Bind checks the arguments, casts them to what the kernel takes and returns the call, or another expression that does the same.
+	// Bind checks the arguments, casts them to what the kernel takes and returns the call, or another
+	// expression that does the same.
 	Bind func(*binding) (Expr, error)
-	// Kernel builds the evaluator of a bound call. It runs once per program, so it may compile patterns and look up zones.
+	// Kernel builds the evaluator of a bound call. It runs once per program, so it may compile
+	// patterns and look up zones.
 	Kernel func(c *Call, ctx *Context) (Kernel, error)
 	// NativeName is the name in the native expression language; empty: the SQL name in lower case.
 	NativeName string
-	// SeesNulls says that the kernel wants rows with NULL arguments; otherwise those are NULL without asking it.
+	// SeesNulls says that the kernel wants rows with NULL arguments; otherwise those are NULL without
+	// asking it.
 	SeesNulls bool
-	// SeesLists says that multi-value arguments are handed over whole; otherwise binding maps the function over their values.
+	// SeesLists says that multi-value arguments are handed over whole; otherwise binding maps the
+	// function over their values.
 	SeesLists bool
-	// NullsOfMaps says that what a map makes of a row without values is a list that holds a NULL: MV_LENGTH(UPPER(x)) is 1 where MV_LENGTH(x)
-	// is NULL.
+	// NullsOfMaps says that what a map makes of a row without values is a list that holds a NULL:
+	// MV_LENGTH(UPPER(x)) is 1 where MV_LENGTH(x) is NULL.
 	NullsOfMaps bool
-	// ListsAreJSON says that a multi-value string which a function of lists made is a JSON array to it, as its first argument.
+	// ListsAreJSON says that a multi-value string which a function of lists made is a JSON array to
+	// it, as its first argument.
 	ListsAreJSON bool
-	// RefusesNull says that the literal NULL in the place of a required argument is an error, as in the reference; a NULL that comes from
-	// elsewhere is not. In the place of an optional argument a NULL may be cast to any type.
+	// RefusesNull says that the literal NULL in the place of a required argument is an error, as in
+	// the reference; a NULL that comes from elsewhere is not. In the place of an optional argument a
+	// NULL may be cast to any type.
 	RefusesNull bool
 	// Volatile says that equal arguments may give different results.
 	Volatile bool
-	// Contextual says that results depend on when a query began, or on lookups: within a query equal arguments give equal results.
+	// Contextual says that results depend on when a query began, or on lookups: within a query equal
+	// arguments give equal results.
 	Contextual bool
 
 	canonical *Function // of an alias: the entry it stands for
 }
 
-// Kernel computes a function for n rows. Arguments have the bound types, n rows, and any encoding. valid has the rows without NULL
-// arguments (nil: all); a kernel that may fail must look at no other rows. The result may leave the rows outside valid unspecified: the
-// caller makes them NULL. A kernel belongs to one program and may keep state between calls.
+// Kernel computes a function for n rows. Arguments have the bound types, n rows, and any encoding.
+// valid has the rows without NULL arguments (nil: all); a kernel that may fail must look at no
+// other rows. The result may leave the rows outside valid unspecified: the caller makes them NULL.
+// A kernel belongs to one program and may keep state between calls.
 type Kernel func(args []*vector.Vector, n int, valid vector.Bitmap) (*vector.Vector, error)
 
 func (f *Function) same(g *Function) bool { return f.entry() == g.entry() }
@@ -60,7 +70,8 @@ func (f *Function) entry() *Function {
 	return f
 }
 
-// Negation returns f under the name that messages give its negation: NOT LIKE. Calls bound with it are calls of f.
+// Negation returns f under the name that messages give its negation: NOT LIKE. Calls bound with it
+// are calls of f.
 func (f *Function) Negation() *Function {
 	g := *f
 	g.Name, g.Aliases, g.canonical = "NOT "+f.Name, nil, f.entry()
@@ -76,8 +87,9 @@ func (f *Function) Signatures() []string {
 	return out
 }
 
-// NewCall binds a call of fn at a place of the text: it checks number and types of the arguments, inserts implicit casts and finds the
-// result type. Multi-value arguments are mapped per value, except for functions that take them whole. The result need not be a Call.
+// NewCall binds a call of fn at a place of the text: it checks number and types of the arguments,
+// inserts implicit casts and finds the result type. Multi-value arguments are mapped per value,
+// except for functions that take them whole. The result need not be a Call.
 func NewCall(fn *Function, args []Expr, at fault.Span) (Expr, error) {
 	if len(args) < fn.Min || fn.Max >= 0 && len(args) > fn.Max {
 		return nil, arityError(fn, at)
@@ -110,7 +122,8 @@ func NewCall(fn *Function, args []Expr, at fault.Span) (Expr, error) {
 	return e, fault.Placed(err, at)
 }
 
-// overNumbers binds a function of lists over the values of argument at, which is one number to the function. The other arguments stay whole.
+// overNumbers binds a function of lists over the values of argument at, which is one number to the
+// function. The other arguments stay whole.
 func overNumbers(fn *Function, args []Expr, at int, span fault.Span) (Expr, error) {
 	source, value := args[at], Expr(&Element{T: args[at].Type().Elem()})
 	if each, ok := mappedValues(source); ok {
@@ -147,7 +160,8 @@ func untypeNulls(args []Expr) {
 	}
 }
 
-// nullOver binds an operator between a multi-value string, argument i, and a NULL, which gives one NULL for all its values.
+// nullOver binds an operator between a multi-value string, argument i, and a NULL, which gives one
+// NULL for all its values.
 func nullOver(fn *Function, args []Expr, i int, at fault.Span) (Expr, error) {
 	args = slices.Clone(args)
 	args[i] = &Literal{T: args[i].Type().Elem().OrNull(true)}
@@ -163,7 +177,8 @@ func isUntypedNull(e Expr) bool {
 	return ok && l.T.Base == Null
 }
 
-// MustLookup returns a function that is known to be in the catalog; it panics otherwise, which is a mistake of the caller's code.
+// MustLookup returns a function that is known to be in the catalog; it panics otherwise, which is a
+// mistake of the caller's code.
 func MustLookup(name string) *Function {
 	f, ok := Lookup(name)
 	if !ok {
@@ -172,7 +187,8 @@ func MustLookup(name string) *Function {
 	return f
 }
 
-// arityError names the least number of arguments, as the reference does also where there may be more; the advice shows all forms.
+// arityError names the least number of arguments, as the reference does also where there may be
+// more; the advice shows all forms.
 func arityError(fn *Function, at fault.Span) error {
 	err := fault.InvalidSQL(at, "Invalid number of arguments to function '%s'. Was expecting %d arguments", fn.Name, fn.Min)
 	if len(fn.Forms) > 0 {
@@ -181,7 +197,8 @@ func arityError(fn *Function, at fault.Span) error {
 	return err
 }
 
-// NoMatch is the error for a call of a function that is not in the catalog. It names the nearest one that is.
+// NoMatch is the error for a call of a function that is not in the catalog. It names the nearest
+// one that is.
 func NoMatch(name string, args []Expr, at fault.Span) error {
 	families := make([]string, len(args))
 	for i, a := range args {
@@ -215,8 +232,9 @@ func firstMulti(args []Expr) int {
 	return -1
 }
 
-// OverValues binds over the values of multi-value arguments, as functions of values do in the native language: bind gets single values in their place,
-// and its result is multi-value, also that of a predicate, which is 1 or 0. Without such arguments the result is that of bind.
+// OverValues binds over the values of multi-value arguments, as functions of values do in the
+// native language: bind gets single values in their place, and its result is multi-value, also that
+// of a predicate, which is 1 or 0. Without such arguments the result is that of bind.
 func OverValues(args []Expr, bind func([]Expr) (Expr, error)) (Expr, error) {
 	at := firstMulti(args)
 	if at < 0 {
@@ -232,7 +250,8 @@ func OverValues(args []Expr, bind func([]Expr) (Expr, error)) (Expr, error) {
 	return e, err
 }
 
-// AnyValue is true where a condition on the values of a multi-value expression is true for one of them.
+// AnyValue is true where a condition on the values of a multi-value expression is true for one of
+// them.
 func AnyValue(x Expr, condition func(Expr) (Expr, error)) (Expr, error) {
 	if each, ok := x.(*Each); ok && !each.Body.Type().Multi {
 		body, err := condition(each.Body)
@@ -242,10 +261,11 @@ func AnyValue(x Expr, condition func(Expr) (Expr, error)) (Expr, error) {
 	return &Any{Source: x, Body: body}, err
 }
 
-// overValues binds a function over the values of the multi-value argument at: bind gets the arguments with an Element in the place of
-// that argument and of its equals, so that a function of one multi-value string twice sees the same value twice, and of two different ones
-// every pair. What was mapped over a multi-value string counts as that string: UPPER(x) || x pairs each value with itself. A predicate
-// becomes true if it is for some value.
+// overValues binds a function over the values of the multi-value argument at: bind gets the
+// arguments with an Element in the place of that argument and of its equals, so that a function of
+// one multi-value string twice sees the same value twice, and of two different ones every pair.
+// What was mapped over a multi-value string counts as that string: UPPER(x) || x pairs each value
+// with itself. A predicate becomes true if it is for some value.
 func overValues(args []Expr, at int, bind func([]Expr) (Expr, error)) (Expr, error) {
 	source := args[at]
 	if each, ok := mappedValues(source); ok {
@@ -280,7 +300,8 @@ func mappedValues(e Expr) (*Each, bool) {
 	return each, ok && (each.T.Multi || each.T.Base == Other) && each.Body.Type().Base != Null
 }
 
-// mapValues wraps a body over the values of source into Each, or Any when it is a predicate. Of arrays it makes an array of arrays.
+// mapValues wraps a body over the values of source into Each, or Any when it is a predicate. Of
+// arrays it makes an array of arrays.
 func mapValues(source, body Expr) (Expr, error) {
 	t := body.Type()
 	switch t.Base {
@@ -307,8 +328,8 @@ func mapValues(source, body Expr) (Expr, error) {
 	return &Each{Source: source, Body: body, T: t}, nil
 }
 
-// WithoutValues returns e or, if e is a map whose body turns out to read no value, that body: in SQL COALESCE('a', x) is 'a' once, not for each
-// value of x.
+// WithoutValues returns e or, if e is a map whose body turns out to read no value, that body: in
+// SQL COALESCE('a', x) is 'a' once, not for each value of x.
 func WithoutValues(e Expr) Expr {
 	each, ok := e.(*Each)
 	if !ok || !each.T.Multi {

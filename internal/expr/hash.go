@@ -122,8 +122,9 @@ var randomFunction = &Function{
 	}),
 }
 
-// sampleFunction is what TABLESAMPLE .. REPEATABLE (seed) asks of the columns of a row: a number from 0 up to, not including, 1, that only
-// the seed and the values of the row decide, so that neither segments nor threads matter.
+// sampleFunction is what TABLESAMPLE .. REPEATABLE (seed) asks of the columns of a row: a number
+// from 0 up to, not including, 1, that only the seed and the values of the row decide, so that
+// neither segments nor threads matter.
 var sampleFunction = &Function{
 	Name: "$SAMPLE", Min: 1, Max: -1, SeesNulls: true, SeesLists: true,
 	Bind: func(b *binding) (Expr, error) { return b.call(Of(Double).NotNull()) },

@@ -16,7 +16,8 @@ var humanReadableFunctions = []*Function{
 		[]string{" K", " M", " G", " T", " P", " E"}),
 }
 
-// humanReadable makes a function (number, places) that divides by the greatest power of base that is not above the number.
+// humanReadable makes a function (number, places) that divides by the greatest power of base that
+// is not above the number.
 func humanReadable(name, summary string, base int64, plain string, units []string) *Function {
 	return &Function{
 		Name: name, Min: 1, Max: 2, Summary: summary,

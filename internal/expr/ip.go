@@ -7,7 +7,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// parseIPv4 reads a dotted quad of four decimal numbers; nothing else is an address. Blanks around it don't count, as in the reference.
+// parseIPv4 reads a dotted quad of four decimal numbers; nothing else is an address. Blanks around
+// it don't count, as in the reference.
 func parseIPv4(s string) (uint32, bool) {
 	if s = strings.Trim(s, " "); len(s) > 15 {
 		return 0, false

@@ -63,7 +63,8 @@ func jsonRows(v *vector.Vector, n int, write func([]byte, *vector.Vector, int) [
 	return withValid(out, validRows([]*vector.Vector{v}, n)), nil
 }
 
-// jsonWriter returns a function that appends row i of a vector of a type as JSON. The row is not NULL.
+// jsonWriter returns a function that appends row i of a vector of a type as JSON. The row is not
+// NULL.
 func jsonWriter(t Type) func(dst []byte, v *vector.Vector, i int) []byte {
 	switch {
 	case t.Multi:
@@ -213,7 +214,8 @@ func (b *binding) path(i int) {
 	}
 }
 
-// pathFinder finds values by paths, keeping the path it saw last: it is the same for all rows nearly always.
+// pathFinder finds values by paths, keeping the path it saw last: it is the same for all rows
+// nearly always.
 type pathFinder struct {
 	text   string
 	parsed jsontext.Path
@@ -232,7 +234,8 @@ func (f *pathFinder) find(s, path string) (string, bool, error) {
 	return raw, ok, nil
 }
 
-// atPath makes a function (json, path) that does something with each value found. f reports false for NULL.
+// atPath makes a function (json, path) that does something with each value found. f reports false
+// for NULL.
 func atPath(t vector.Type, f func(b *vector.Builder, raw string) bool) Kernel {
 	finder := &pathFinder{}
 	return func(args []*vector.Vector, n int, valid vector.Bitmap) (*vector.Vector, error) {
@@ -289,8 +292,8 @@ func NewJSONValue(x, path Expr, t Type, at fault.Span) (Expr, error) {
 	return b.jsonValue(t)
 }
 
-// numberAtPath returns JSON_VALUE RETURNING t for a JSON_VALUE whose text becomes a number, so that a boolean is none here either; nil for
-// anything else.
+// numberAtPath returns JSON_VALUE RETURNING t for a JSON_VALUE whose text becomes a number, so that
+// a boolean is none here either; nil for anything else.
 func numberAtPath(x Expr, t Type) Expr {
 	call, ok := x.(*Call)
 	if !ok || call.Fn.Name != "JSON_VALUE" || !call.T.IsCharacter() || !t.IsNumeric() {
@@ -299,7 +302,8 @@ func numberAtPath(x Expr, t Type) Expr {
 	return &Call{Fn: call.Fn, Args: call.Args, T: t.OrNull(true), At: call.At}
 }
 
-// AtPath recognises JSON_VALUE of a nested column at a path of names, and returns the path as jsontext.Path.Members writes it.
+// AtPath recognises JSON_VALUE of a nested column at a path of names, and returns the path as
+// jsontext.Path.Members writes it.
 func AtPath(e Expr) (column *Column, path string, ok bool) {
 	call, ok := e.(*Call)
 	if !ok || call.Fn != jsonValueFunction {
@@ -335,9 +339,10 @@ func (b *binding) jsonValue(t Type) (Expr, error) {
 	return b.call(t.OrNull(true))
 }
 
-// jsonScalar returns a function from a raw scalar to the boxed physical value of a type, nil for NULL: what is there is read as BIGINT,
-// DOUBLE or VARCHAR and then cast. Objects and arrays are NULL. A boolean, as such or as text, is no number, and a time is text in JSON,
-// even if a number is there: "3" and 3 both are the year.
+// jsonScalar returns a function from a raw scalar to the boxed physical value of a type, nil for
+// NULL: what is there is read as BIGINT, DOUBLE or VARCHAR and then cast. Objects and arrays are
+// NULL. A boolean, as such or as text, is no number, and a time is text in JSON, even if a number
+// is there: "3" and 3 both are the year.
 func jsonScalar(t Type, ctx *Context) func(raw string) any {
 	cast := func(from Type) func(any) any {
 		k := converter(from, t, ctx)
@@ -684,7 +689,8 @@ var jsonMergeFunction = &Function{
 	}),
 }
 
-// mergeJSON merges two valid JSON texts: members of objects deeply, arrays one after the other; anything else is replaced.
+// mergeJSON merges two valid JSON texts: members of objects deeply, arrays one after the other;
+// anything else is replaced.
 func mergeJSON(a, b string) string {
 	if a[0] == '[' && b[0] == '[' {
 		first, second := strings.TrimSpace(a[1:len(a)-1]), strings.TrimSpace(b[1:len(b)-1])

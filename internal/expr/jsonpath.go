@@ -7,15 +7,18 @@ import (
 	"github.com/hengedb/henge/internal/jsontext"
 )
 
-// jsonLeaf is a value in a JSON text, or the whole of it, with its path and what orders it among others.
+// jsonLeaf is a value in a JSON text, or the whole of it, with its path and what orders it among
+// others.
 type jsonLeaf struct {
 	raw, path string
 	hash      uint32
 }
 
-// jsonPaths returns the paths of what a JSON value has beside objects: scalars, and lists of nothing but scalars as a whole. Their order is that
-// of the reference's hash set of steps, which users of both see. Of paths that hash alike the first added comes first: an object or a list adds
-// its scalars as it is met, breadth first, and a list of scalars is met after the scalars beside it.
+// jsonPaths returns the paths of what a JSON value has beside objects: scalars, and lists of
+// nothing but scalars as a whole. Their order is that of the reference's hash set of steps, which
+// users of both see. Of paths that hash alike the first added comes first: an object or a list adds
+// its scalars as it is met, breadth first, and a list of scalars is met after the scalars beside
+// it.
 func jsonPaths(s string) []string {
 	var leaves []jsonLeaf
 	for queue := []jsonLeaf{{s, "$", 1}}; len(queue) > 0; queue = queue[1:] {

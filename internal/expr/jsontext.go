@@ -7,7 +7,8 @@ import (
 	"github.com/hengedb/henge/internal/jsontext"
 )
 
-// appendJSONString appends s as a JSON string in the form of results: characters are not escaped unless JSON demands it.
+// appendJSONString appends s as a JSON string in the form of results: characters are not escaped
+// unless JSON demands it.
 func appendJSONString(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	for i := 0; i < len(s); i++ {
@@ -20,8 +21,8 @@ func appendJSONString(dst []byte, s string) []byte {
 	return append(dst, '"')
 }
 
-// appendNormalJSON appends the valid JSON text s in normal form: no white space, numbers as results show them, and of members with the
-// same key the last value at the place of the first.
+// appendNormalJSON appends the valid JSON text s in normal form: no white space, numbers as results
+// show them, and of members with the same key the last value at the place of the first.
 func appendNormalJSON(dst []byte, s string) []byte {
 	switch s[0] {
 	case '"':
@@ -70,8 +71,8 @@ func appendNormalObject(dst []byte, s string) []byte {
 	return append(dst, '}')
 }
 
-// AppendJSONNumber appends the text of a JSON number in normal form: whole numbers of any length as they are, others as DOUBLE; those
-// beyond its range become strings, as results show them.
+// AppendJSONNumber appends the text of a JSON number in normal form: whole numbers of any length as
+// they are, others as DOUBLE; those beyond its range become strings, as results show them.
 func AppendJSONNumber(dst []byte, s string) []byte {
 	if !strings.ContainsAny(s, ".eE") {
 		if s == "-0" {

@@ -5,8 +5,9 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// What a function that gives JSON makes of the values of a multi-value string is one JSON array, also of a single value. Functions around it
-// look at its elements one by one, as they do at those of the string. A list that a function of lists made is a JSON array to them.
+// What a function that gives JSON makes of the values of a multi-value string is one JSON array,
+// also of a single value. Functions around it look at its elements one by one, as they do at those
+// of the string. A list that a function of lists made is a JSON array to them.
 
 // mapJSON wraps a body that gives JSON over the values of source.
 func mapJSON(source, body Expr) Expr {
@@ -38,8 +39,9 @@ func (n *jsonListNode) eval(f *frame) (*vector.Vector, error) {
 	return jsonRows(lists, f.n, jsonWriter(listOfJSON), newMeter("JSON_OBJECT", n.ctx))
 }
 
-// jsonByValue returns which argument from the one at first on, and of those each step further, functions of JSON see value by value: a multi-value
-// column, some of its values, and what was mapped over them. What else is multi-value was made as a list, and is one to them. -1: none.
+// jsonByValue returns which argument from the one at first on, and of those each step further,
+// functions of JSON see value by value: a multi-value column, some of its values, and what was
+// mapped over them. What else is multi-value was made as a list, and is one to them. -1: none.
 func jsonByValue(args []Expr, first, step int) int {
 	for i := first; i < len(args); i += step {
 		_, mapped := mappedValues(args[i])
@@ -55,8 +57,8 @@ func isMultiColumn(e Expr) bool {
 	return column && e.Type().Multi
 }
 
-// atPathOfList binds JSON_VALUE of a row's values together: at the root as an array, and at other paths, where a list that a function made has
-// elements, and a column nothing. Else it is not done.
+// atPathOfList binds JSON_VALUE of a row's values together: at the root as an array, and at other
+// paths, where a list that a function made has elements, and a column nothing. Else it is not done.
 func (b *binding) atPathOfList(t Type) (bound Expr, done bool, err error) {
 	column := isMultiColumn(b.args[0])
 	text, constant := literalValue(b.args[1])

@@ -10,7 +10,8 @@ type scalar interface {
 	int64 | float64 | float32 | string
 }
 
-// column is a view of a constant or flat vector that needs no case distinction per row: mask is 0 for a constant and all ones otherwise.
+// column is a view of a constant or flat vector that needs no case distinction per row: mask is 0
+// for a constant and all ones otherwise.
 type column[T scalar] struct {
 	values []T
 	mask   int
@@ -18,7 +19,8 @@ type column[T scalar] struct {
 
 func (c column[T]) at(i int) T { return c.values[i&c.mask] }
 
-// columnOf returns the view of v, which has the physical type of T. Dictionary codes are resolved to strings, not copied.
+// columnOf returns the view of v, which has the physical type of T. Dictionary codes are resolved
+// to strings, not copied.
 func columnOf[T scalar](v *vector.Vector) column[T] {
 	mask := -1
 	if v.Const {
@@ -110,7 +112,8 @@ func poison[T scalar](values []T) {
 	}
 }
 
-// unary is the kernel of a function without failure. It also runs on rows without a value, so f must take any argument.
+// unary is the kernel of a function without failure. It also runs on rows without a value, so f
+// must take any argument.
 func unary[A, R scalar](f func(A) R) Kernel {
 	return func(args []*vector.Vector, n int, _ vector.Bitmap) (*vector.Vector, error) {
 		a, out := columnOf[A](args[0]), make([]R, n)
@@ -153,7 +156,8 @@ func (r *rows[R]) vector() *vector.Vector {
 	return v
 }
 
-// partial1 is the kernel of a function of one argument that gives NULL when it reports false. It runs on valid rows only.
+// partial1 is the kernel of a function of one argument that gives NULL when it reports false. It
+// runs on valid rows only.
 func partial1[A, R scalar](f func(A) (R, bool)) Kernel {
 	return func(args []*vector.Vector, n int, valid vector.Bitmap) (*vector.Vector, error) {
 		a, r := columnOf[A](args[0]), newRows[R](n)
@@ -264,7 +268,8 @@ func failing3[A, B, C, R scalar](f func(A, B, C) (R, bool, error)) Kernel {
 	}
 }
 
-// fixed makes a Kernel constructor of a kernel that needs neither the call nor the context. All programs share it, so it keeps no state.
+// fixed makes a Kernel constructor of a kernel that needs neither the call nor the context. All
+// programs share it, so it keeps no state.
 func fixed(k Kernel) func(*Call, *Context) (Kernel, error) {
 	return func(*Call, *Context) (Kernel, error) { return k, nil }
 }

@@ -67,7 +67,8 @@ func variableLike(escape rune, fold bool) Kernel {
 	}
 }
 
-// likePattern is a compiled LIKE pattern: pieces of literal text and single-character holes, divided by "%".
+// likePattern is a compiled LIKE pattern: pieces of literal text and single-character holes,
+// divided by "%".
 type likePattern struct {
 	fold   bool
 	pieces []likePiece
@@ -75,14 +76,16 @@ type likePattern struct {
 	end    bool // the last piece is at the end of the string
 }
 
-// likePiece is a run of characters, -1 standing for any one of them. When it has none of those, text is the run.
+// likePiece is a run of characters, -1 standing for any one of them. When it has none of those,
+// text is the run.
 type likePiece struct {
 	chars []rune
 	text  string
 	plain bool
 }
 
-// compileLike takes any character after the escape character for itself; an escape character at the end says nothing.
+// compileLike takes any character after the escape character for itself; an escape character at the
+// end says nothing.
 func compileLike(pattern string, escape rune, fold bool) *likePattern {
 	if fold {
 		pattern = toLower(pattern)

@@ -4,54 +4,63 @@ import "github.com/hengedb/henge/internal/fault"
 
 // Limits that keep hostile statements and data from exhausting the process.
 const (
-	// maxDepth bounds the nesting of an expression that is compiled; recursion over trees of that depth needs a few megabytes of stack.
-	// AND, OR and IN lists are flat and don't count.
+	// maxDepth bounds the nesting of an expression that is compiled; recursion over trees of that
+	// depth needs a few megabytes of stack. AND, OR and IN lists are flat and don't count.
 	maxDepth = 10_000
 
-	// maxRepeatedParts bounds what an expression grows to where it is written once and compared more than once, as by BETWEEN, IN and
-	// NULLIF: nested in each other they would double it, or more, at every level.
+	// maxRepeatedParts bounds what an expression grows to where it is written once and compared more
+	// than once, as by BETWEEN, IN and NULLIF: nested in each other they would double it, or more, at
+	// every level.
 	maxRepeatedParts = 50_000
 
-	// maxDictCaches is how many dictionaries a node remembers its results for. A worker reads one segment at a time, so few are live.
+	// maxDictCaches is how many dictionaries a node remembers its results for. A worker reads one
+	// segment at a time, so few are live.
 	maxDictCaches = 4
 
-	// dictFree is the size up to which a dictionary is evaluated as a whole at first sight. A larger one is when as many of its rows
-	// were seen or are to be expected, so that a query of few rows does not pay for entries it never meets.
+	// dictFree is the size up to which a dictionary is evaluated as a whole at first sight. A larger
+	// one is when as many of its rows were seen or are to be expected, so that a query of few rows
+	// does not pay for entries it never meets.
 	dictFree = 1024
 
-	// maxText bounds the length of a string that a function like REPEAT or LPAD may build, as Java bounds an array.
+	// maxText bounds the length of a string that a function like REPEAT or LPAD may build, as Java
+	// bounds an array.
 	maxText = 1 << 28
 
-	// maxPattern bounds the bytes of a regular expression, which compiling makes a program of: a few microseconds and some hundred bytes each.
+	// maxPattern bounds the bytes of a regular expression, which compiling makes a program of: a few
+	// microseconds and some hundred bytes each.
 	maxPattern = 1 << 16
 
-	// maxBatchText bounds what the strings that a function makes for the rows of one batch have together.
+	// maxBatchText bounds what the strings that a function makes for the rows of one batch have
+	// together.
 	maxBatchText = 1 << 29
 
-	// maxConstantBytes bounds what is computed once, while planning, of strings and arrays: what is larger is computed where its rows are, whose
-	// memory is counted.
+	// maxConstantBytes bounds what is computed once, while planning, of strings and arrays: what is
+	// larger is computed where its rows are, whose memory is counted.
 	maxConstantBytes = 1 << 24
 
-	// maxConstantsBytes bounds all constants that are computed once for a statement, of which those below largeConstant don't count: the
-	// expressions of a statement have a limit of their own.
+	// maxConstantsBytes bounds all constants that are computed once for a statement, of which those
+	// below largeConstant don't count: the expressions of a statement have a limit of their own.
 	maxConstantsBytes = 1 << 26
 	largeConstant     = 1 << 10
 
 	// maxListElements bounds the length of an array that ARRAY_SLICE may pad to.
 	maxListElements = 1 << 24
 
-	// maxLoopTurns bounds over how many values lambdas go for the rows of one batch: all of them are there at once.
+	// maxLoopTurns bounds over how many values lambdas go for the rows of one batch: all of them are
+	// there at once.
 	maxLoopTurns = 1 << 25
 
-	// maxFoldBytes bounds what a fold makes for the rows of one batch: a body that uses it twice doubles it at every turn.
+	// maxFoldBytes bounds what a fold makes for the rows of one batch: a body that uses it twice
+	// doubles it at every turn.
 	maxFoldBytes = 1 << 28
 
-	// maxArrayDepth bounds how deep arrays nest in arrays: types are compared and values copied level by level.
+	// maxArrayDepth bounds how deep arrays nest in arrays: types are compared and values copied level
+	// by level.
 	maxArrayDepth = 32
 )
 
-// CheckRepeated returns an error if an expression that is compared several times is too large for that. Columns and constants never are: what
-// they are compared with is in the statement.
+// CheckRepeated returns an error if an expression that is compared several times is too large for
+// that. Columns and constants never are: what they are compared with is in the statement.
 func CheckRepeated(e Expr, times int, at fault.Span) error {
 	switch e.(type) {
 	case *Column, *Literal:

@@ -33,7 +33,8 @@ func (c *compiler) compileBoth(source, body Expr) (node, node, error) {
 	return s, b, err
 }
 
-// spread is the frame of the values of a list vector, one row each; a row without values has one that is NULL.
+// spread is the frame of the values of a list vector, one row each; a row without values has one
+// that is NULL.
 type spread struct {
 	*frame
 	start []uint32 // by row, one more at the end: its first value in the frame

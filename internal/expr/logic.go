@@ -85,8 +85,8 @@ func without(set vector.Bitmap, n int) []uint32 {
 	return out
 }
 
-// evalTerms computes AND (decisive 0) or OR (decisive 1) of terms with SQL's three truth values: a decisive term settles a row, else a
-// NULL makes it NULL.
+// evalTerms computes AND (decisive 0) or OR (decisive 1) of terms with SQL's three truth values: a
+// decisive term settles a row, else a NULL makes it NULL.
 func evalTerms(terms []node, f *frame, decisive int64) (*vector.Vector, error) {
 	out := newRows[int64](f.n)
 	for i := range out.out {
@@ -197,8 +197,8 @@ func (n *inNode) eval(f *frame) (*vector.Vector, error) {
 	return result, nil
 }
 
-// membership returns a function that sets out[i] to 1 where row i is in set. Sets are sorted and searched; small ones are compared one by
-// one.
+// membership returns a function that sets out[i] to 1 where row i is in set. Sets are sorted and
+// searched; small ones are compared one by one.
 func membership[T scalar](set []T) func(*vector.Vector, []int64) {
 	set = sortedSet(set)
 	if len(set) <= 8 {

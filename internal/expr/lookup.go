@@ -5,14 +5,15 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// Mapping is the table of a lookup, which LOOKUP maps text through. It does not change while a query uses it, and is asked from many
-// goroutines.
+// Mapping is the table of a lookup, which LOOKUP maps text through. It does not change while a
+// query uses it, and is asked from many goroutines.
 type Mapping interface {
 	// Get returns the value of a key, and whether there is one.
 	Get(key string) (value string, ok bool)
 }
 
-// Lookups finds the table of a lookup by name, or says why there is none. Within one query a name gives one table.
+// Lookups finds the table of a lookup by name, or says why there is none. Within one query a name
+// gives one table.
 type Lookups func(name string) (Mapping, error)
 
 // lookup returns the table of a lookup that must be there.

@@ -29,11 +29,13 @@ var loopNames = [loopKinds]string{"map", "filter", "any", "all", "fold"}
 // String returns the name of the function of the native language.
 func (k LoopKind) String() string { return loopNames[k] }
 
-// Loop evaluates Body over the values of lists, which are arrays or multi-value strings: of one, of several all combinations, the last list going
-// round fastest, or with Zip the first values of all, the second and so on. Where a list is NULL so is the result, unless it is a truth value.
+// Loop evaluates Body over the values of lists, which are arrays or multi-value strings: of one, of
+// several all combinations, the last list going round fastest, or with Zip the first values of all,
+// the second and so on. Where a list is NULL so is the result, unless it is a truth value.
 //
-// Inside Body the Element of depth 0 stands for the value of the last list, that of depth 1 for the value of the list before, and so on; in a fold
-// depth 0 is what the values so far have made, and the lists begin at depth 1.
+// Inside Body the Element of depth 0 stands for the value of the last list, that of depth 1 for the
+// value of the list before, and so on; in a fold depth 0 is what the values so far have made, and
+// the lists begin at depth 1.
 type Loop struct {
 	Kind  LoopKind
 	Lists []Expr
@@ -57,7 +59,8 @@ func (e *Loop) levels() int {
 	return len(e.Lists)
 }
 
-// mapLoop returns x with outer applied to what stands beside the body and inner to the body, and x itself if that changed nothing.
+// mapLoop returns x with outer applied to what stands beside the body and inner to the body, and x
+// itself if that changed nothing.
 func mapLoop(x *Loop, outer, inner func(Expr) Expr) Expr {
 	lists, changed := mapList(x.Lists, outer)
 	initial, body := x.Initial, inner(x.Body)
@@ -70,7 +73,8 @@ func mapLoop(x *Loop, outer, inner func(Expr) Expr) Expr {
 	return &Loop{Kind: x.Kind, Lists: lists, Zip: x.Zip, Initial: initial, Body: body, T: x.T}
 }
 
-// MapOperands returns the loop with f applied to its lists, its initial value and its body, and the loop itself if that changed nothing.
+// MapOperands returns the loop with f applied to its lists, its initial value and its body, and the
+// loop itself if that changed nothing.
 func (e *Loop) MapOperands(f func(Expr) Expr) Expr { return mapLoop(e, f, f) }
 
 func equalLoops(x, y *Loop) bool {
@@ -85,8 +89,8 @@ func equalLoops(x, y *Loop) bool {
 	return (x.Initial == nil) == (y.Initial == nil) && (x.Initial == nil || Equal(x.Initial, y.Initial)) && Equal(x.Body, y.Body)
 }
 
-// loopNode is Loop. But for a fold, the body is evaluated once over the values of all rows together; the body of a fold once for all first values,
-// once for all second ones and so on.
+// loopNode is Loop. But for a fold, the body is evaluated once over the values of all rows
+// together; the body of a fold once for all first values, once for all second ones and so on.
 type loopNode struct {
 	kind    LoopKind
 	zip     bool

@@ -99,7 +99,8 @@ func TestLoopsOfTooMuchAreRefused(t *testing.T) {
 	}
 }
 
-// The elements of a loop inside a map over values are those of the loop, and outside of it those of the map.
+// The elements of a loop inside a map over values are those of the loop, and outside of it those of
+// the map.
 func TestLiftingElementsOutOfLoops(t *testing.T) {
 	long := Of(BigInt)
 	loop := &Loop{Kind: LoopMap, Lists: []Expr{&Element{Depth: 0, T: ArrayOf(long)}}, Body: &Element{Depth: 1, T: long}, T: ArrayOf(long)}

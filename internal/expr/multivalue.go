@@ -6,7 +6,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// The MV_ functions see a row of a multi-value string as an array of its values, and a row without values as one that holds a NULL.
+// The MV_ functions see a row of a multi-value string as an array of its values, and a row without
+// values as one that holds a NULL.
 
 var mvFunctions = []*Function{
 	lengthOfList("MV_LENGTH", nil, "Returns the number of values of a multi-value string."),
@@ -26,7 +27,8 @@ var mvFunctions = []*Function{
 	mvFilterRegexFunction, mvFilterPrefixFunction,
 }
 
-// HoldsNull reports whether argument i of a call, where it is NULL, is for the function a list that holds one.
+// HoldsNull reports whether argument i of a call, where it is NULL, is for the function a list that
+// holds one.
 func (x *Call) HoldsNull(i int) bool {
 	e := x.Args[i]
 	if !x.Fn.NullsOfMaps || e.Type().Base != Array {
@@ -75,7 +77,8 @@ func (b *binding) values(i int) {
 	b.array(i, Of(Varchar))
 }
 
-// valuesOrArray wants a multi-value string or an array of any type, whose elements it makes texts as those of the string are.
+// valuesOrArray wants a multi-value string or an array of any type, whose elements it makes texts
+// as those of the string are.
 func (b *binding) valuesOrArray(i int) {
 	if b.typ(i).Base != Array {
 		b.values(i)
@@ -96,8 +99,8 @@ func isArrayAsText(e Expr) bool {
 	}
 }
 
-// MadeOfValues reports whether a list of values is what a function of lists made of a multi-value string: where it is NULL it is no list that holds a
-// NULL, as a row without values is.
+// MadeOfValues reports whether a list of values is what a function of lists made of a multi-value
+// string: where it is NULL it is no list that holds a NULL, as a row without values is.
 func MadeOfValues(e Expr) bool {
 	for {
 		c, ok := e.(*Cast)
@@ -130,9 +133,10 @@ var mvContainsFunction = mvPredicate("MV_CONTAINS", "Returns whether a multi-val
 var mvOverlapFunction = mvPredicate("MV_OVERLAP", "Returns whether a multi-value string has a value of an array.",
 	arrayOverlapFunction, func(values, wanted *vector.Vector, i int) bool { return hasAny(values, i, wanted, i) })
 
-// mvPredicate makes MV_CONTAINS or MV_OVERLAP. A NULL in the place of the array stands in MV_CONTAINS for an array of a NULL, unless a column of
-// arrays has it; in MV_OVERLAP it shares no value with any row. Of an array that is no column it is what the function of arrays is; a column of
-// arrays that is NULL has no values; of what a function made that is NULL the result is.
+// mvPredicate makes MV_CONTAINS or MV_OVERLAP. A NULL in the place of the array stands in
+// MV_CONTAINS for an array of a NULL, unless a column of arrays has it; in MV_OVERLAP it shares no
+// value with any row. Of an array that is no column it is what the function of arrays is; a column
+// of arrays that is NULL has no values; of what a function made that is NULL the result is.
 func mvPredicate(name, summary string, ofArray *Function, holds func(values, wanted *vector.Vector, i int) bool) *Function {
 	return &Function{
 		Name: name, Min: 2, Max: 2, SeesLists: true, SeesNulls: true, Summary: summary,
@@ -182,7 +186,8 @@ func mvPredicate(name, summary string, ofArray *Function, holds func(values, wan
 	}
 }
 
-// asksForNull reports whether row i of wanted, which is not NULL, has NULLs, or with all nothing else: that is what a row without values has.
+// asksForNull reports whether row i of wanted, which is not NULL, has NULLs, or with all nothing
+// else: that is what a row without values has.
 func asksForNull(wanted *vector.Vector, i int, all bool) bool {
 	lo, hi := wanted.ListAt(i)
 	nulls := 0
@@ -229,7 +234,8 @@ func mvFilter(name, summary string, keep bool) *Function {
 	}
 }
 
-// keepValues appends the values of row i at positions that keep holds for, and reports whether there are any.
+// keepValues appends the values of row i at positions that keep holds for, and reports whether
+// there are any.
 func keepValues(b *vector.Builder, values *vector.Vector, i int, keep func(k int) bool) bool {
 	if values.IsNull(i) {
 		return false
@@ -278,7 +284,8 @@ var mvFilterPrefixFunction = &Function{
 	},
 }
 
-// keepingKernel keeps the values a predicate holds for; a row of which none is left is empty, not NULL.
+// keepingKernel keeps the values a predicate holds for; a row of which none is left is empty, not
+// NULL.
 func keepingKernel(c *Call, ctx *Context, keep func(string) (bool, error)) (Kernel, error) {
 	return listBuilder(func(to *elements, args []*vector.Vector, i int) (bool, error) {
 		var failure error

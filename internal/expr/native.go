@@ -12,8 +12,9 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// Native renders e in the native expression language, as EXPLAIN and task reports show it: timestamp_floor("__time",'PT1H',null,'UTC').
-// The zone of ctx, UTC when ctx is nil, is written where the expression depends on it.
+// Native renders e in the native expression language, as EXPLAIN and task reports show it:
+// timestamp_floor("__time",'PT1H',null,'UTC'). The zone of ctx, UTC when ctx is nil, is written
+// where the expression depends on it.
 func Native(e Expr, ctx *Context) string {
 	w := nativeWriter{zone: chrono.UTC.Name()}
 	if ctx != nil && ctx.Zone != nil {
@@ -26,8 +27,8 @@ func Native(e Expr, ctx *Context) string {
 type nativeWriter struct {
 	strings.Builder
 	zone string
-	// elements are the sources of the Each and Any around, innermost last. The native language maps functions over multi-value strings
-	// without saying so.
+	// elements are the sources of the Each and Any around, innermost last. The native language maps
+	// functions over multi-value strings without saying so.
 	elements []Expr
 }
 
@@ -162,7 +163,8 @@ func withoutLists(terms []Expr) []Expr {
 // maxRepeated is how many nodes an operand has at most that is written beside each value of a list.
 const maxRepeated = 64
 
-// writesOnce reports whether the operand of a list is written once: lists in each other would else double the text with each level.
+// writesOnce reports whether the operand of a list is written once: lists in each other would else
+// double the text with each level.
 func (x *In) writesOnce() bool {
 	if len(x.Values) < 2 && !(x.HasNull && len(x.Values) == 1) {
 		return false
@@ -207,7 +209,8 @@ func (w *nativeWriter) not(x *Not) {
 	w.infix(" && ", in.differences())
 }
 
-// writesEach reports whether the negation of a list is written as a comparison with each of its values.
+// writesEach reports whether the negation of a list is written as a comparison with each of its
+// values.
 func (x *In) writesEach() bool { return !x.HasNull && len(x.Values) >= 2 && !x.writesOnce() }
 
 // differences are the comparisons that the negation of a list stands for.
@@ -271,7 +274,8 @@ func (w *nativeWriter) call(c *Call) {
 // isoPattern is how times are written without a pattern.
 const isoPattern = "yyyy-MM-dd'T'HH:mm:ss.SSSZZ"
 
-// withoutWidening leaves out that a whole number becomes a DOUBLE beside one, which native operators do by themselves; equality shows it.
+// withoutWidening leaves out that a whole number becomes a DOUBLE beside one, which native
+// operators do by themselves; equality shows it.
 func withoutWidening(args []Expr, operator string) []Expr {
 	switch operator {
 	case "==", "!=":
@@ -301,7 +305,8 @@ func withoutWidening(args []Expr, operator string) []Expr {
 	return out
 }
 
-// wholeNumber is a constant as the whole number that it was before it was made a DOUBLE. One written with a point stays as it is.
+// wholeNumber is a constant as the whole number that it was before it was made a DOUBLE. One
+// written with a point stays as it is.
 func wholeNumber(l *Literal) Expr {
 	if x, ok := l.Value.(float64); ok && l.T.Base != Decimal && x == math.Trunc(x) && math.Abs(x) < 1<<53 {
 		return &Literal{Value: int64(x), T: Of(BigInt)}
@@ -309,7 +314,8 @@ func wholeNumber(l *Literal) Expr {
 	return l
 }
 
-// withoutListCasts leaves out that strings are taken for lists of strings, which native functions of lists do by themselves.
+// withoutListCasts leaves out that strings are taken for lists of strings, which native functions
+// of lists do by themselves.
 func withoutListCasts(args []Expr) []Expr {
 	out := slices.Clone(args)
 	for i, a := range out {
@@ -345,7 +351,8 @@ func (w *nativeWriter) substring(args []Expr) {
 	w.WriteByte(')')
 }
 
-// jsonValue writes the native function with the type of its result, and text as JSON without saying so.
+// jsonValue writes the native function with the type of its result, and text as JSON without saying
+// so.
 func (w *nativeWriter) jsonValue(c *Call) {
 	w.WriteString("json_value(")
 	w.list(withoutToJSON(c.Args)...)
@@ -415,7 +422,8 @@ func (w *nativeWriter) cast(c *Cast) {
 	}
 }
 
-// ofFloats is a function of FLOATs that is computed in DOUBLE as it is written: without saying so. nil: e is none.
+// ofFloats is a function of FLOATs that is computed in DOUBLE as it is written: without saying so.
+// nil: e is none.
 func ofFloats(e Expr) *Call {
 	c, ok := e.(*Call)
 	if !ok {

@@ -8,7 +8,8 @@ import (
 	"github.com/hengedb/henge/internal/chrono"
 )
 
-// nativeSpelling is how the native language writes the names of functions that it reads in any case.
+// nativeSpelling is how the native language writes the names of functions that it reads in any
+// case.
 var nativeSpelling = map[string]string{
 	"todegrees": "toDegrees", "toradians": "toRadians",
 	"bitwiseand": "bitwiseAnd", "bitwiseor": "bitwiseOr", "bitwisexor": "bitwiseXor", "bitwisecomplement": "bitwiseComplement",
@@ -16,8 +17,8 @@ var nativeSpelling = map[string]string{
 	"bitwiseconvertdoubletolongbits": "bitwiseConvertDoubleToLongBits", "bitwiseconvertlongbitstodouble": "bitwiseConvertLongBitsToDouble",
 }
 
-// nativeForms writes the calls whose form in the native language is not that of a function with the same arguments. Those it can't write are
-// written as any other.
+// nativeForms writes the calls whose form in the native language is not that of a function with the
+// same arguments. Those it can't write are written as any other.
 var nativeForms map[string]func(w *nativeWriter, args []Expr) bool
 
 func init() { // the forms write calls, whose forms these are
@@ -92,8 +93,8 @@ func (w *nativeWriter) plainCall(name string, args []Expr) bool {
 	return true
 }
 
-// withoutNumberCasts leaves out that numbers become DOUBLE, which native functions of numbers do by themselves; constants are whole again. That a fraction
-// is cut stays.
+// withoutNumberCasts leaves out that numbers become DOUBLE, which native functions of numbers do by
+// themselves; constants are whole again. That a fraction is cut stays.
 func withoutNumberCasts(args []Expr) []Expr {
 	out := make([]Expr, len(args))
 	for i, a := range args {
@@ -261,7 +262,8 @@ func (w *nativeWriter) shiftedByMonths(args []Expr, sign int64) bool {
 	return true
 }
 
-// ofLists writes a function of lists; constant ones are made by a function. Multi-value strings are lists there.
+// ofLists writes a function of lists; constant ones are made by a function. Multi-value strings are
+// lists there.
 func (w *nativeWriter) ofLists(name string, args []Expr) bool {
 	w.WriteString(strings.ToLower(strings.Replace(name, "MV_", "ARRAY_", 1)) + "(")
 	for i, a := range withoutListCasts(args) {

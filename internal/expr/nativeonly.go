@@ -9,7 +9,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// Functions that the native language has and SQL has not. They bind to what their kernels take: the native binder has cast the arguments.
+// Functions that the native language has and SQL has not. They bind to what their kernels take: the
+// native binder has cast the arguments.
 
 var nativeOnlyFunctions = slices.Concat(nativeDoubleFunctions, nativeDouble2Functions, []*Function{
 	wholePowerFunction, signumFunction, getExponentFunction, onlyElementFunction, listTextFunction, safeDivideByZeroFunction, wrappedFunction,
@@ -110,7 +111,8 @@ var getExponentFunction = &Function{
 	Kernel: fixed(unary(func(x float64) int64 { return int64(math.Float64bits(x)>>52&0x7ff) - 1023 })),
 }
 
-// onlyElementFunction is what a list counts as in the place of a number: its element, if it has one, else NULL.
+// onlyElementFunction is what a list counts as in the place of a number: its element, if it has
+// one, else NULL.
 var onlyElementFunction = &Function{
 	Name: "$ONLY_ELEMENT", Min: 1, Max: 1, SeesLists: true,
 	Bind: bindElement,
@@ -132,7 +134,8 @@ var onlyElementFunction = &Function{
 	}),
 }
 
-// listTextFunction is what a list of texts counts as in the place of a text: its element, if it has one, else all of them in brackets.
+// listTextFunction is what a list of texts counts as in the place of a text: its element, if it has
+// one, else all of them in brackets.
 var listTextFunction = &Function{
 	Name: "$LIST_TEXT", Min: 1, Max: 1, SeesLists: true,
 	Bind: func(b *binding) (Expr, error) {
@@ -175,7 +178,8 @@ var listTextFunction = &Function{
 	}),
 }
 
-// safeDivideByZeroFunction is safe_divide of numbers with fractions, NULL where the divisor is zero, whatever it divides.
+// safeDivideByZeroFunction is safe_divide of numbers with fractions, NULL where the divisor is
+// zero, whatever it divides.
 var safeDivideByZeroFunction = &Function{
 	Name: "$SAFE_DIVIDE", NativeName: "safe_divide", Min: 2, Max: 2,
 	Bind: func(b *binding) (Expr, error) {

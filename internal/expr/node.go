@@ -2,8 +2,9 @@ package expr
 
 import "github.com/hengedb/henge/internal/fault"
 
-// Expr is a typed scalar expression over the columns of one input. The concrete nodes are Column, Literal, Call, Cast, Case, And,
-// Or, Not, In, Each, Any, Loop and Element; nothing else implements it. Nodes are immutable: rewrites build new ones.
+// Expr is a typed scalar expression over the columns of one input. The concrete nodes are Column,
+// Literal, Call, Cast, Case, And, Or, Not, In, Each, Any, Loop and Element; nothing else implements
+// it. Nodes are immutable: rewrites build new ones.
 type Expr interface {
 	// Type returns the SQL type of the value.
 	Type() Type
@@ -17,13 +18,15 @@ type Column struct {
 	T     Type
 }
 
-// Literal is a constant: nil, int64 (also booleans as 0 and 1, times in milliseconds, months), float64, float32, string or []any.
+// Literal is a constant: nil, int64 (also booleans as 0 and 1, times in milliseconds, months),
+// float64, float32, string or []any.
 type Literal struct {
 	Value any
 	T     Type
 }
 
-// Call applies a function of the catalog. Args already have the types the kernel takes: binding inserted the casts.
+// Call applies a function of the catalog. Args already have the types the kernel takes: binding
+// inserted the casts.
 type Call struct {
 	Fn   *Function
 	Args []Expr
@@ -35,14 +38,16 @@ type Call struct {
 type Cast struct {
 	X Expr
 	T Type
-	// Implied says that a function takes X as T without saying so: native queries leave it out. Nothing else depends on it.
+	// Implied says that a function takes X as T without saying so: native queries leave it out.
+	// Nothing else depends on it.
 	Implied bool
 }
 
 // When is one arm of a Case.
 type When struct{ Cond, Then Expr }
 
-// Case is the searched CASE: the first arm whose condition is true, else Else (nil: NULL). Arms not taken are not evaluated.
+// Case is the searched CASE: the first arm whose condition is true, else Else (nil: NULL). Arms not
+// taken are not evaluated.
 type Case struct {
 	Whens []When
 	Else  Expr
@@ -58,30 +63,33 @@ type Or struct{ Terms []Expr }
 // Not is the three-valued negation.
 type Not struct{ X Expr }
 
-// In tests X against constants of X's type with SQL's NULL rules: true on a match, else NULL if X is NULL or HasNull.
+// In tests X against constants of X's type with SQL's NULL rules: true on a match, else NULL if X
+// is NULL or HasNull.
 type In struct {
 	X       Expr
 	Values  []any // int64, float64 or string; no nils
 	HasNull bool
 }
 
-// Each maps Body over the values of the multi-value string Source; the result is multi-value again. Inside Body, Element stands
-// for one value; a row without values yields Body of NULL, and a row whose only result is NULL has no values. When Body is multi-value
-// itself, all its values count.
+// Each maps Body over the values of the multi-value string Source; the result is multi-value again.
+// Inside Body, Element stands for one value; a row without values yields Body of NULL, and a row
+// whose only result is NULL has no values. When Body is multi-value itself, all its values count.
 type Each struct {
 	Source Expr
 	Body   Expr
 	T      Type
 }
 
-// Any is the predicate on a multi-value string that is true if Body, a predicate of Element, is true for some value, else NULL if it
-// is for some, and false otherwise; for a row without values it is Body of NULL.
+// Any is the predicate on a multi-value string that is true if Body, a predicate of Element, is
+// true for some value, else NULL if it is for some, and false otherwise; for a row without values
+// it is Body of NULL.
 type Any struct {
 	Source Expr
 	Body   Expr
 }
 
-// Element is the current value of the Each or Any that is Depth levels further out (0: the innermost); a Loop is a level for each of its lists.
+// Element is the current value of the Each or Any that is Depth levels further out (0: the
+// innermost); a Loop is a level for each of its lists.
 type Element struct {
 	Depth int
 	T     Type

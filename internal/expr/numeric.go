@@ -7,7 +7,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// kept makes a function of one number whose result has the type of the argument: on whole numbers long, on the rest double.
+// kept makes a function of one number whose result has the type of the argument: on whole numbers
+// long, on the rest double.
 func kept(name, native, summary string, forms []string, long func(int64) int64, double func(float64) float64) *Function {
 	return &Function{
 		Name: name, NativeName: native, Min: 1, Max: 1, Summary: summary, Forms: forms,
@@ -53,7 +54,8 @@ func inDouble(name, native, summary string, f func(float64) float64) *Function {
 	}
 }
 
-// naturalLog is math.Log, which reads the numbers next to zero, those with fewer digits, as larger ones on some processors.
+// naturalLog is math.Log, which reads the numbers next to zero, those with fewer digits, as larger
+// ones on some processors.
 func naturalLog(x float64) float64 {
 	const least, scale = 0x1p-1022, 54
 	if x > 0 && x < least {
@@ -62,8 +64,9 @@ func naturalLog(x float64) float64 {
 	return math.Log(x)
 }
 
-// log10 is exact for powers of ten, whose rounded logarithms would otherwise lie below a whole number: what is added to the logarithm of the
-// digits is log10(2), in two parts, for each power of two.
+// log10 is exact for powers of ten, whose rounded logarithms would otherwise lie below a whole
+// number: what is added to the logarithm of the digits is log10(2), in two parts, for each power of
+// two.
 func log10(x float64) float64 {
 	const twoHigh, twoLow = 3.01029995663611771306e-01, 3.69423907715893078616e-13
 	if !(x > 0) || math.IsInf(x, 1) {
@@ -112,7 +115,8 @@ func inDouble2(name, native, summary string, f func(x, y float64) float64) *Func
 var powerFunction = inDouble2("POWER", "pow", "Returns x raised to the power of y.", javaPow)
 var atan2Function = inDouble2("ATAN2", "", "Returns the angle of the point (x, y), given y first.", math.Atan2)
 
-// javaPow is math.Pow except where Java differs: one to the power of NaN or an infinity is NaN there, and so is minus one's.
+// javaPow is math.Pow except where Java differs: one to the power of NaN or an infinity is NaN
+// there, and so is minus one's.
 func javaPow(x, y float64) float64 {
 	if y != y || math.IsInf(y, 0) && math.Abs(x) == 1 {
 		return math.NaN()
@@ -233,7 +237,8 @@ var safeDivideFunction = &Function{
 		})),
 }
 
-// toPlaces is the kernel of functions that take a number to some decimal places; without these to a whole one.
+// toPlaces is the kernel of functions that take a number to some decimal places; without these to a
+// whole one.
 func toPlaces(
 	long func(x, places int64) int64, whole func(x float64) float64, double func(x float64, places int64) float64,
 ) func(*Call, *Context) (Kernel, error) {

@@ -6,8 +6,9 @@ import (
 	"strconv"
 )
 
-// numericOrderFunction gives a text whose order by bytes is the numeric order of texts, by which native queries may sort: what is not a number
-// comes first, in its own order, then numbers by value. Unlike a cast it takes neither blanks nor the words true, NaN or Infinity.
+// numericOrderFunction gives a text whose order by bytes is the numeric order of texts, by which
+// native queries may sort: what is not a number comes first, in its own order, then numbers by
+// value. Unlike a cast it takes neither blanks nor the words true, NaN or Infinity.
 var numericOrderFunction = &Function{
 	Name: "$NUMERIC_ORDER", Min: 1, Max: 1,
 	Bind: func(b *binding) (Expr, error) {

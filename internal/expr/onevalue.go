@@ -5,8 +5,9 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// oneValueFunction gives the value of a multi-value string, which no row may have several of. Its second argument is what messages call
-// the string. Groups are made by it where the query context says that they are not to be made value by value.
+// oneValueFunction gives the value of a multi-value string, which no row may have several of. Its
+// second argument is what messages call the string. Groups are made by it where the query context
+// says that they are not to be made value by value.
 var oneValueFunction = &Function{
 	Name: "$ONE_VALUE", Min: 2, Max: 2, SeesLists: true,
 	Bind: func(b *binding) (Expr, error) {

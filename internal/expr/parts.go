@@ -5,10 +5,11 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// Functions have room for so much text in the rows that are computed at once (textroom.go). Rows with long texts are computed fewer at once: where a
-// batch has no room, its halves have.
+// Functions have room for so much text in the rows that are computed at once (textroom.go). Rows
+// with long texts are computed fewer at once: where a batch has no room, its halves have.
 
-// IsForFewerRows reports whether an error of Eval or Filter is that the rows of the batch make too much at once.
+// IsForFewerRows reports whether an error of Eval or Filter is that the rows of the batch make too
+// much at once.
 func IsForFewerRows(err error) bool {
 	f := fault.Find(err)
 	return f != nil && f.Legacy == fault.LegacyResourceLimit
@@ -28,7 +29,8 @@ func (p *Program) filterHalves(b *vector.Batch) ([]uint32, error) {
 	return sel, nil
 }
 
-// evalHalves is Eval for a batch that makes too much at once, of an expression whose values are small.
+// evalHalves is Eval for a batch that makes too much at once, of an expression whose values are
+// small.
 func (p *Program) evalHalves(b *vector.Batch) (*vector.Vector, error) {
 	build := vector.NewBatchBuilder([]vector.Type{p.Type().Runtime()}, b.Rows())
 	first, rest := b.Cut(b.Rows() / 2)

@@ -9,7 +9,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// Where the texts of a batch have no room together, conditions and numbers are computed for fewer rows at once.
+// Where the texts of a batch have no room together, conditions and numbers are computed for fewer
+// rows at once.
 func TestLongTextsAreComputedInParts(t *testing.T) {
 	s := &Column{Index: 1, Name: "s", T: Of(Varchar)}
 	reverse := &Call{Fn: MustLookup("REVERSE"), Args: []Expr{s}, T: Of(Varchar)}

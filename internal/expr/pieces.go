@@ -4,8 +4,9 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// A kernel goes over all rows of a batch before anything else happens. Where their texts are long that takes long, whatever it makes of them, so
-// that it gets them in pieces, between which the query is asked whether it goes on.
+// A kernel goes over all rows of a batch before anything else happens. Where their texts are long
+// that takes long, whatever it makes of them, so that it gets them in pieces, between which the
+// query is asked whether it goes on.
 
 // pieceBytes is how much text a kernel gets at once, but that of one row.
 const pieceBytes = 2 << 20
@@ -62,7 +63,8 @@ func readsTexts(x *Call) bool {
 	return false
 }
 
-// textOf is how many bytes the texts have that the rows of vectors have for themselves: constants and the entries of dictionaries don't count.
+// textOf is how many bytes the texts have that the rows of vectors have for themselves: constants
+// and the entries of dictionaries don't count.
 func textOf(args []*vector.Vector) int64 {
 	total := int64(0)
 	for _, a := range args {

@@ -11,7 +11,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// Long texts are taken in pieces, which give what all of them at once would give, and between which a query may end.
+// Long texts are taken in pieces, which give what all of them at once would give, and between which
+// a query may end.
 func TestLongTextsInPieces(t *testing.T) {
 	long := strings.Repeat("ab", pieceBytes/4)
 	b := vector.NewBuilder(vector.String, 9)
@@ -83,7 +84,8 @@ func TestPiecesHaveRoomTogether(t *testing.T) {
 	}
 }
 
-// A pattern that goes back and forth may take long for each text: between two of them a query may end.
+// A pattern that goes back and forth may take long for each text: between two of them a query may
+// end.
 func TestStopBetweenTexts(t *testing.T) {
 	cause := errors.New("no more")
 	for _, fn := range []string{"REGEXP_LIKE", "REGEXP_EXTRACT"} {

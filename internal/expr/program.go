@@ -4,7 +4,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// Program evaluates one expression over batches. It is for one goroutine at a time; Clone gives another for a second one.
+// Program evaluates one expression over batches. It is for one goroutine at a time; Clone gives
+// another for a second one.
 type Program struct {
 	root    node
 	e       Expr
@@ -14,7 +15,8 @@ type Program struct {
 	shared  *made // by expressions that come several times; those of Programs have it in common
 }
 
-// Compile makes a program of e. The tree need not have been folded, but what Fold finds out is not found out again per batch.
+// Compile makes a program of e. The tree need not have been folded, but what Fold finds out is not
+// found out again per batch.
 func Compile(e Expr, ctx *Context) (*Program, error) {
 	list, err := CompileTogether([]Expr{e}, ctx)
 	if err != nil {
@@ -26,14 +28,16 @@ func Compile(e Expr, ctx *Context) (*Program, error) {
 // Clone returns a program of the same expression for another goroutine.
 func (p *Program) Clone() (*Program, error) { return Compile(p.e, p.ctx) }
 
-// Made returns how many bytes of strings and elements of arrays the functions of the expression have made for the last batch.
+// Made returns how many bytes of strings and elements of arrays the functions of the expression
+// have made for the last batch.
 func (p *Program) Made() int64 { return p.made.bytes + p.shared.bytes }
 
 // Type returns the type of the values.
 func (p *Program) Type() Type { return p.e.Type() }
 
-// Eval computes the expression for the rows of b that count. The result has b.Rows() rows, dense, whatever selection b has. If texts or lists are too
-// much at once the caller may ask for fewer rows (IsForFewerRows).
+// Eval computes the expression for the rows of b that count. The result has b.Rows() rows, dense,
+// whatever selection b has. If texts or lists are too much at once the caller may ask for fewer
+// rows (IsForFewerRows).
 func (p *Program) Eval(b *vector.Batch) (*vector.Vector, error) {
 	v, err := p.root.eval(p.frame(b))
 	if err != nil && p.inHalves(b, err) {
@@ -47,8 +51,8 @@ func (p *Program) inHalves(b *vector.Batch, err error) bool {
 	return b.Rows() > 1 && p.Type().Runtime().IsNumeric() && IsForFewerRows(err)
 }
 
-// Filter returns the row numbers of b, ascending, that count and for which the expression, a predicate, is true. The slice is the
-// caller's, and not nil.
+// Filter returns the row numbers of b, ascending, that count and for which the expression, a
+// predicate, is true. The slice is the caller's, and not nil.
 func (p *Program) Filter(b *vector.Batch) ([]uint32, error) {
 	sel, err := filter(p.root, p.frame(b))
 	if err != nil && b.Rows() > 1 && IsForFewerRows(err) {
@@ -90,8 +94,9 @@ func (f *frame) selected(sel []uint32) *frame {
 	return f.narrow(sel)
 }
 
-// frame is a set of rows to evaluate over. A narrower frame gathers from its parent only the columns that are asked for, so rows
-// outside it are never computed and columns not needed never copied.
+// frame is a set of rows to evaluate over. A narrower frame gathers from its parent only the
+// columns that are asked for, so rows outside it are never computed and columns not needed never
+// copied.
 type frame struct {
 	n      int
 	parent *frame

@@ -11,7 +11,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// TestCallsThatSQLNeverMakes has refusals of calls that the grammar of SQL rules out and that native queries or the planner make.
+// TestCallsThatSQLNeverMakes has refusals of calls that the grammar of SQL rules out and that
+// native queries or the planner make.
 func TestCallsThatSQLNeverMakes(t *testing.T) {
 	json, path := &Column{T: JSON}, textLiteral("$.a")
 	for _, c := range []struct {

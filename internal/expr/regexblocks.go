@@ -24,7 +24,8 @@ func blockSet(name string) runeSet {
 	return nil
 }
 
-// isBlockName reports whether a pattern may call a block so: in any case, with or without spaces, or with underscores for all but letters.
+// isBlockName reports whether a pattern may call a block so: in any case, with or without spaces,
+// or with underscores for all but letters.
 func isBlockName(name, block string) bool {
 	return strings.EqualFold(name, block) || strings.EqualFold(name, strings.ReplaceAll(block, " ", "")) ||
 		strings.EqualFold(name, strings.NewReplacer(" ", "_", "-", "_").Replace(block))

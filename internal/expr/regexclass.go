@@ -68,7 +68,8 @@ func (s runeSet) intersection(o runeSet) runeSet {
 	return s.negated().union(o.negated()).negated()
 }
 
-// write appends the set in a form that engines agree about. Surrogates, which no string here holds, are left out.
+// write appends the set in a form that engines agree about. Surrogates, which no string here holds,
+// are left out.
 func (s runeSet) write(out *strings.Builder) {
 	if slices.Equal(s, anySet) {
 		out.WriteString("(?s:.)")
@@ -117,8 +118,9 @@ func (t *regexParser) class(depth int) runeSet {
 	return set.negatedIf(not)
 }
 
-// classItems reads what a class unites, up to its end: characters, ranges, escapes, nested classes, and what "&&" intersects all that
-// comes before it with, which is all that follows it. A "]" ends only a class that has something.
+// classItems reads what a class unites, up to its end: characters, ranges, escapes, nested classes,
+// and what "&&" intersects all that comes before it with, which is all that follows it. A "]" ends
+// only a class that has something.
 func (t *regexParser) classItems(depth int) runeSet {
 	var set, last runeSet
 	for some := false; t.err == nil; some = true {
@@ -165,7 +167,8 @@ func (t *regexParser) classRight(depth int) (set runeSet, ok bool) {
 	return set, ok
 }
 
-// classRange reads a character, an escape or a range of characters. What it returns twice is no single character.
+// classRange reads a character, an escape or a range of characters. What it returns twice is no
+// single character.
 func (t *regexParser) classRange() (set, group runeSet) {
 	set, lo, single := t.classRune()
 	if !single || t.err != nil {

@@ -2,12 +2,14 @@ package expr
 
 import (
 	"sync"
+	"time"
 	"unicode"
 )
 
-// clusterGoesOn is a place within a grapheme cluster, what a reader takes for one character, by the rules of Unicode: not between "\r" and
-// "\n", before marks, after signs that precede numbers, within syllables of Hangul, within pairs of regional indicators (flags), and
-// after a joiner between pictures.
+// clusterGoesOn is a place within a grapheme cluster, what a reader takes for one character, by the
+// rules of Unicode: not between "\r" and "\n", before marks, after signs that precede numbers,
+// within syllables of Hangul, within pairs of regional indicators (flags), and after a joiner
+// between pictures.
 var clusterGoesOn = sync.OnceValue(func() string {
 	extend := fromTable(unicode.Mn, unicode.Me, unicode.Other_Grapheme_Extend).union(setOf(0x1f3fb, 0x1f3ff))
 	joined := extend.union(fromTable(unicode.Mc)).union(setOf(zeroWidthJoiner, zeroWidthJoiner, 0xe33, 0xe33, 0xeb3, 0xeb3))
@@ -38,7 +40,8 @@ func openSyllables() runeSet {
 	return out
 }
 
-// pictureSet are the characters that are shown as pictures, and those that are set aside for more of them.
+// pictureSet are the characters that are shown as pictures, and those that are set aside for more
+// of them.
 var pictureSet = setOf(0xa9, 0xa9, 0xae, 0xae, 0x203c, 0x203c, 0x2049, 0x2049, 0x2122, 0x2122, 0x2139, 0x2139, 0x2194, 0x2199, 0x21a9, 0x21aa,
 	0x231a, 0x231b, 0x2328, 0x2328, 0x2388, 0x2388, 0x23cf, 0x23cf, 0x23e9, 0x23f3, 0x23f8, 0x23fa, 0x24c2, 0x24c2, 0x25aa, 0x25ab,
 	0x25b6, 0x25b6, 0x25c0, 0x25c0, 0x25fb, 0x25fe, 0x2600, 0x2605, 0x2607, 0x2612, 0x2614, 0x2685, 0x2690, 0x2705, 0x2708, 0x2712,
@@ -50,3 +53,61 @@ var pictureSet = setOf(0xa9, 0xa9, 0xae, 0xae, 0x203c, 0x203c, 0x2049, 0x2049, 0
 	0x1f23c, 0x1f23f, 0x1f249, 0x1f3fa, 0x1f400, 0x1f53d, 0x1f546, 0x1f64f, 0x1f680, 0x1f6ff, 0x1f774, 0x1f77f, 0x1f7d5, 0x1f7ff,
 	0x1f80c, 0x1f80f, 0x1f848, 0x1f84f, 0x1f85a, 0x1f85f, 0x1f888, 0x1f88f, 0x1f8ae, 0x1f8ff, 0x1f90c, 0x1f93a, 0x1f93c, 0x1f945,
 	0x1f947, 0x1faff, 0x1fc00, 0x1fffd)
+
+// LinePattern is a pattern of java.util.regex that is held against whole texts, for input whose
+// rows it takes apart. It is used by one goroutine at a time.
+type LinePattern struct {
+	p *javaPattern
+	// Groups is how many groups the pattern has.
+	Groups int
+}
+
+// CompileLines compiles a pattern; user names who gave it, in faults. A match that takes longer
+// than timeout fails.
+func CompileLines(pattern, user string, timeout time.Duration) (*LinePattern, error) {
+	p, err := compileRegex(pattern, user, timeout, func(n *regexNode) *regexNode {
+		return &regexNode{kind: regexSequence, parts: []*regexNode{{kind: regexBegin}, n, {kind: regexEnd}}}
+	})
+	if err != nil {
+		return nil, err
+	}
+	if p.needsSlow("") {
+		if err := p.compileSlow(); err != nil {
+			return nil, err
+		}
+	}
+	return &LinePattern{p, p.groups}, nil
+}
+
+// Match returns the groups of a text that the pattern matches wholly, nil for those that took no
+// part, and nil for any other text.
+func (l *LinePattern) Match(text string) ([]*string, error) {
+	out := make([]*string, l.Groups)
+	if !l.p.needsSlow(text) {
+		at := l.p.std.FindStringSubmatchIndex(text)
+		if at == nil {
+			return nil, nil
+		}
+		for g := range out {
+			if from, to := at[2*g+2], at[2*g+3]; from >= 0 {
+				s := text[from:to]
+				out[g] = &s
+			}
+		}
+		return out, nil
+	}
+	if err := l.p.compileSlow(); err != nil {
+		return nil, err
+	}
+	m, err := l.p.slow.FindStringMatch(text)
+	if err != nil || m == nil {
+		return nil, l.p.late(err)
+	}
+	for g := range out {
+		if group := m.GroupByNumber(g + 1); group != nil && len(group.Captures) > 0 {
+			s := group.String()
+			out[g] = &s
+		}
+	}
+	return out, nil
+}

@@ -7,9 +7,11 @@ import (
 	"unicode/utf8"
 )
 
-// directPattern runs the simple patterns that most queries have - texts, classes repeated as long as they go, groups, optional parts -
-// without the automata of package regexp, several times as fast. What it says is what package regexp says: a repetition may only be
-// followed by what none of its characters begins, so it never has to give one back, and optional parts are few and tried in order.
+// directPattern runs the simple patterns that most queries have - texts, classes repeated as long
+// as they go, groups, optional parts - without the automata of package regexp, several times as
+// fast. What it says is what package regexp says: a repetition may only be followed by what none of
+// its characters begins, so it never has to give one back, and optional parts are few and tried in
+// order.
 type directPattern struct {
 	ops      []directOp
 	anchored bool
@@ -67,7 +69,8 @@ func (s runeSet) has(r rune) bool {
 	return found || at%2 == 1
 }
 
-// length returns how many bytes the character at the start of s takes if it is of the class, and else 0.
+// length returns how many bytes the character at the start of s takes if it is of the class, and
+// else 0.
 func (c *directClass) length(s string) int {
 	if s == "" {
 		return 0
@@ -203,7 +206,8 @@ func classOf(p *syntax.Regexp) runeSet {
 	return nil
 }
 
-// decided reports whether no repetition can be followed by a character of its own, and optional parts are few.
+// decided reports whether no repetition can be followed by a character of its own, and optional
+// parts are few.
 func (d *directPattern) decided() bool {
 	maybes := 0
 	for i, op := range d.ops {
@@ -242,7 +246,8 @@ func (d *directPattern) follows(i int) runeSet {
 	return out
 }
 
-// directMatch holds the places of the groups: those of group g are 2g and 2g+1, -1 for a group that took no part.
+// directMatch holds the places of the groups: those of group g are 2g and 2g+1, -1 for a group that
+// took no part.
 type directMatch [2 * (maxDirectGroups + 1)]int
 
 // find looks for the first match from place from on.
@@ -311,7 +316,8 @@ func (d *directPattern) run(s string, i, at int, m *directMatch) bool {
 	return true
 }
 
-// replace replaces all matches, of a pattern that matches something. The result may share the memory of s.
+// replace replaces all matches, of a pattern that matches something. The result may share the
+// memory of s.
 func (d *directPattern) replace(s string, r replacement) string {
 	var m directMatch
 	if !d.find(s, 0, &m) {

@@ -5,7 +5,8 @@ import (
 	"unicode"
 )
 
-// fold returns the characters that a character of a pattern matches: without the flag for Unicode, case is a matter of ASCII.
+// fold returns the characters that a character of a pattern matches: without the flag for Unicode,
+// case is a matter of ASCII.
 func (f regexFlags) fold(r rune) runeSet {
 	if f&flagIgnoreCase == 0 {
 		return setOf(r, r)
@@ -55,8 +56,9 @@ func (f regexFlags) foldRange(lo, hi rune) runeSet {
 	return out.normal()
 }
 
-// caseFolds are the characters that have a case, by the lower case of their upper case: those in one entry are the same to Java. It goes by
-// way of the upper case because several characters share one, as σ and ς do.
+// caseFolds are the characters that have a case, by the lower case of their upper case: those in
+// one entry are the same to Java. It goes by way of the upper case because several characters share
+// one, as σ and ς do.
 var caseFolds = sync.OnceValue(func() map[rune][]rune {
 	out := map[rune][]rune{}
 	for _, c := range unicode.CaseRanges {

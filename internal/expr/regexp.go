@@ -14,8 +14,9 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// javaPattern is a compiled pattern of java.util.regex. Package regexp runs it in linear time if it can; the rest is left to an engine
-// that backtracks, with a bound on the time of one match. Simple patterns are matched directly.
+// javaPattern is a compiled pattern of java.util.regex. Package regexp runs it in linear time if it
+// can; the rest is left to an engine that backtracks, with a bound on the time of one match. Simple
+// patterns are matched directly.
 type javaPattern struct {
 	std     *regexp.Regexp  // nil: only slow can run it
 	direct  *directPattern  // nil: it is not simple enough
@@ -25,10 +26,11 @@ type javaPattern struct {
 	ctx     *Context // of the query it is for; nil: none
 	groups  int
 	names   map[string]int
-	// empty says that the pattern matches nothing at all, too. Java then finds such a match right after another match, and package
-	// regexp does not.
+	// empty says that the pattern matches nothing at all, too. Java then finds such a match right
+	// after another match, and package regexp does not.
 	empty bool
-	// words, final and lines say that it has ends of words, of the text, or of lines, which package regexp finds differently in some texts.
+	// words, final and lines say that it has ends of words, of the text, or of lines, which package
+	// regexp finds differently in some texts.
 	words, final, lines bool
 }
 
@@ -69,7 +71,8 @@ func compileRegex(pattern, name string, timeout time.Duration, become func(*rege
 	return p, nil
 }
 
-// compileSlow makes the backtracking engine ready for a text, unless the query has to end: it may take long for each.
+// compileSlow makes the backtracking engine ready for a text, unless the query has to end: it may
+// take long for each.
 func (p *javaPattern) compileSlow() error {
 	if err := p.ctx.Stopped(); err != nil || p.slow != nil {
 		return err
@@ -83,8 +86,8 @@ func (p *javaPattern) compileSlow() error {
 	return nil
 }
 
-// needsSlow reports whether s needs the backtracking engine: where the pattern does, and where s has other words or lines than package
-// regexp knows.
+// needsSlow reports whether s needs the backtracking engine: where the pattern does, and where s
+// has other words or lines than package regexp knows.
 func (p *javaPattern) needsSlow(s string) bool {
 	switch {
 	case p.std == nil:
@@ -164,13 +167,15 @@ func (p *javaPattern) find(s string, group int) (string, bool, error) {
 	return g.String(), true, nil
 }
 
-// replacement is the text of REGEXP_REPLACE: pieces of literal text, and groups where number is not negative.
+// replacement is the text of REGEXP_REPLACE: pieces of literal text, and groups where number is not
+// negative.
 type replacement []struct {
 	text   string
 	number int
 }
 
-// parseReplacement reads Java's replacement syntax: $1, ${name}, and a backslash before a literal character.
+// parseReplacement reads Java's replacement syntax: $1, ${name}, and a backslash before a literal
+// character.
 func (p *javaPattern) parseReplacement(s string) (replacement, error) {
 	var out replacement
 	var literal strings.Builder
@@ -212,7 +217,8 @@ func (p *javaPattern) parseReplacement(s string) (replacement, error) {
 	return out, nil
 }
 
-// groupReference reads what follows a "$": a number, with as many digits as there are groups for, or a name in braces.
+// groupReference reads what follows a "$": a number, with as many digits as there are groups for,
+// or a name in braces.
 func (p *javaPattern) groupReference(s string, at int) (number, next int, why string) {
 	if strings.HasPrefix(s[at:], "{") {
 		end := strings.IndexByte(s[at:], '}')
@@ -439,7 +445,8 @@ func (r *replacer) replace(s, pattern, with string) (string, bool, error) {
 	return out, true, err
 }
 
-// split is Java's String.split: trailing empty parts are dropped, and a match of nothing at the start makes no part.
+// split is Java's String.split: trailing empty parts are dropped, and a match of nothing at the
+// start makes no part.
 func (p *javaPattern) split(s string) ([]string, error) {
 	var parts []string
 	start := 0

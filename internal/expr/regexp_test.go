@@ -7,7 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// javaPatterns are patterns and texts, with the texts after each match was put in angle brackets, as Java does it.
+// javaPatterns are patterns and texts, with the texts after each match was put in angle brackets,
+// as Java does it.
 var javaPatterns = []struct{ pattern, text, want string }{
 	// looking back
 	{"(?<=a{2,})c", "aaac", "aaa<c>"},
@@ -512,7 +513,8 @@ func TestJavaPatterns(t *testing.T) {
 	}
 }
 
-// checkReplaced checks what replacing in a text gives, and that the functions that only look agree with it.
+// checkReplaced checks what replacing in a text gives, and that the functions that only look agree
+// with it.
 func checkReplaced(t *testing.T, engine string, p *javaPattern, pattern, text, want string) {
 	t.Helper()
 	with, err := p.parseReplacement("<$0>")

@@ -22,8 +22,8 @@ const (
 	flagCanonical
 )
 
-// regexFlagLetters are the flags by their letters. That for canonical equivalence is taken and has no effect, as all it changes is which
-// characters are the same that are written differently.
+// regexFlagLetters are the flags by their letters. That for canonical equivalence is taken and has
+// no effect, as all it changes is which characters are the same that are written differently.
 var regexFlagLetters = map[rune]regexFlags{
 	'i': flagIgnoreCase, 'd': flagUnixLines, 'm': flagMultiLine, 's': flagDotAll, 'u': flagUnicodeCase, 'x': flagComments,
 	'U': flagUnicodeClasses | flagUnicodeCase, 'c': flagCanonical,

@@ -2,15 +2,16 @@ package expr
 
 import "slices"
 
-// regexNode is a piece of a pattern of java.util.regex. Flags are no part of it: the parser has turned them into sets of characters, and
-// into kinds of ends.
+// regexNode is a piece of a pattern of java.util.regex. Flags are no part of it: the parser has
+// turned them into sets of characters, and into kinds of ends.
 type regexNode struct {
 	kind regexKind
 	// set holds the characters that a regexSet matches one of.
 	set runeSet
 	// parts are the pieces of a sequence or a choice, and else the one piece inside.
 	parts []*regexNode
-	// least and most bound a regexRepeat, whose mode is 0, '?' (as few as possible) or '+' (giving nothing back).
+	// least and most bound a regexRepeat, whose mode is 0, '?' (as few as possible) or '+' (giving
+	// nothing back).
 	least, most int
 	mode        rune
 	// number is the group's, or that of the group referred to; fold refers to it in any case.
@@ -93,8 +94,9 @@ func (n *regexNode) has(kinds ...regexKind) bool {
 	return n.any(func(n *regexNode) bool { return slices.Contains(kinds, n.kind) })
 }
 
-// limited reports whether Java finds how long the piece can be at most, which it wants of what it looks back at: it gives up on references
-// and on repeated groups without a bound, or that match differently. Repeated characters it takes.
+// limited reports whether Java finds how long the piece can be at most, which it wants of what it
+// looks back at: it gives up on references and on repeated groups without a bound, or that match
+// differently. Repeated characters it takes.
 func (n *regexNode) limited() bool {
 	return !n.any(func(n *regexNode) bool {
 		switch {

@@ -6,7 +6,8 @@ import (
 	"sync"
 )
 
-// regexWriter writes a pattern for one of the engines: package regexp or, where slow is set, the one that backtracks.
+// regexWriter writes a pattern for one of the engines: package regexp or, where slow is set, the
+// one that backtracks.
 type regexWriter struct {
 	out    strings.Builder
 	slow   bool
@@ -136,7 +137,8 @@ func (w *regexWriter) reference(n *regexNode) {
 	}
 }
 
-// fastEnds are the ends that package regexp knows, for texts that needsSlow says are right for them.
+// fastEnds are the ends that package regexp knows, for texts that needsSlow says are right for
+// them.
 var fastEnds = map[regexKind]string{
 	regexBreak: "(?:\r\n|[\n\v\f\r\u0085\u2028\u2029])",
 	regexBegin: `\A`, regexEnd: `\z`, regexFinal: `\z`, regexFinalUnix: `\z`,
@@ -156,7 +158,8 @@ var slowEnds = map[regexKind]string{
 	regexLineEndUnix: "(?=\n|\\z)",
 }
 
-// javaBorder is a place between a letter, a digit or a "_" and something else. Marks on a letter or a digit belong to it.
+// javaBorder is a place between a letter, a digit or a "_" and something else. Marks on a letter or
+// a digit belong to it.
 const javaBorder = `(?:(?=[_\p{L}\p{Nd}])(?<!_|[\p{L}\p{Nd}]\p{Mn}*)|(?![_\p{L}\p{Nd}])(?:(?<=_)|(?!\p{Mn})(?<=[\p{L}\p{Nd}]\p{Mn}*)))`
 
 // unicodeBorder is a place between a character of a word, by the rules of Unicode, and another.

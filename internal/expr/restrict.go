@@ -1,8 +1,10 @@
 package expr
 
-// LeastRestrictive returns the type that values of all the given types can be cast to without loss in the sense of CASE, COALESCE, IN,
-// VALUES and UNION: the wider number, VARCHAR when strings are mixed with anything scalar, TIMESTAMP for DATE and TIMESTAMP, and
-// the time for one and a whole number, its milliseconds, or a decimal before it. Untyped NULLs are ignored. It reports false when there is none, as for BOOLEAN and a number.
+// LeastRestrictive returns the type that values of all the given types can be cast to without loss
+// in the sense of CASE, COALESCE, IN, VALUES and UNION: the wider number, VARCHAR when strings are
+// mixed with anything scalar, TIMESTAMP for DATE and TIMESTAMP, and the time for one and a whole
+// number, its milliseconds, or a decimal before it. Untyped NULLs are ignored. It reports false
+// when there is none, as for BOOLEAN and a number.
 func LeastRestrictive(types ...Type) (Type, bool) {
 	var l leastRestrictive
 	for _, t := range types {
@@ -72,8 +74,9 @@ func commonType(a, b Type) (Type, bool) {
 	return Type{}, false
 }
 
-// widerNumber returns the number type of a result made of a and b: the wider of two whole or two fractional types, else the fractional
-// one. FLOAT and DECIMAL meet in DOUBLE, because neither holds the other.
+// widerNumber returns the number type of a result made of a and b: the wider of two whole or two
+// fractional types, else the fractional one. FLOAT and DECIMAL meet in DOUBLE, because neither
+// holds the other.
 func widerNumber(a, b Base) Base {
 	if a > b {
 		a, b = b, a

@@ -9,8 +9,9 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// rowKeyFunction gives the bytes by which native cardinality aggregators tell the combinations of several columns apart: each text as UTF-16,
-// each number as it is stored, little endian, with a zero byte between columns. A NULL adds nothing, so that a row of NULLs has a key, too.
+// rowKeyFunction gives the bytes by which native cardinality aggregators tell the combinations of
+// several columns apart: each text as UTF-16, each number as it is stored, little endian, with a
+// zero byte between columns. A NULL adds nothing, so that a row of NULLs has a key, too.
 var rowKeyFunction = &Function{
 	Name: "$ROW_KEY", Min: 1, Max: -1, SeesNulls: true, SeesLists: true,
 	Bind: func(b *binding) (Expr, error) { return b.call(Of(Varchar).NotNull()) },

@@ -11,7 +11,8 @@ import (
 var sketchFunctions = slices.Concat(hllFunctions, thetaFunctions, quantilesFunctions, kllFunctions, tupleFunctions, nativeSketchFunctions,
 	summaryFunctions, []*Function{finishSketchFunction})
 
-// complexText is the type of results that are JSON text in a column of a complex type without a name.
+// complexText is the type of results that are JSON text in a column of a complex type without a
+// name.
 var complexText = ComplexOf("")
 
 // OfSketches reports whether the function works on sketches.
@@ -46,7 +47,8 @@ func textAt(v *vector.Vector, i int) string {
 	return v.StringAt(i)
 }
 
-// perRow is the kernel of a function that is computed row by row and may fail; it runs on valid rows only.
+// perRow is the kernel of a function that is computed row by row and may fail; it runs on valid
+// rows only.
 func perRow[R scalar](f func(args []*vector.Vector, i int) (R, error)) func(*Call, *Context) (Kernel, error) {
 	return fixed(func(args []*vector.Vector, n int, valid vector.Bitmap) (*vector.Vector, error) {
 		out := make([]R, n)
@@ -124,8 +126,8 @@ func doublesAt(args []*vector.Vector, first, i int) []float64 {
 	return out
 }
 
-// finishSketchFunction makes of a sketch the number that stands for it, as text in a column of its type: what a result shows when its
-// sketches are to be finalized.
+// finishSketchFunction makes of a sketch the number that stands for it, as text in a column of its
+// type: what a result shows when its sketches are to be finalized.
 var finishSketchFunction = &Function{
 	Name: "$FINISH_SKETCH", Min: 1, Max: 1,
 	Bind: func(b *binding) (Expr, error) { return b.call(b.typ(0)) },
@@ -170,7 +172,8 @@ var sketchText = map[string]func(string) (string, error){
 	},
 }
 
-// sketchNames maps the names that sketch types go by, those of aggregators too, to the one of the type.
+// sketchNames maps the names that sketch types go by, those of aggregators too, to the one of the
+// type.
 var sketchNames = map[string]string{
 	"HLLSketch": "HLLSketch", "HLLSketchBuild": "HLLSketch", "HLLSketchMerge": "HLLSketch",
 	"thetaSketch": "thetaSketch", "thetaSketchBuild": "thetaSketch", "thetaSketchMerge": "thetaSketch",
@@ -184,7 +187,8 @@ var sketchNames = map[string]string{
 	"fixedBucketsHistogram": "fixedBucketsHistogram",
 }
 
-// CheckSketch reports bytes that are no sketch of the complex type name; other types have no form that is known here.
+// CheckSketch reports bytes that are no sketch of the complex type name; other types have no form
+// that is known here.
 func CheckSketch(name, bytes string) error {
 	var err error
 	switch name {

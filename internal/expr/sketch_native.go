@@ -11,7 +11,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// nativeSketchFunctions are what aggregators and post-aggregators of native queries ask of sketches beyond SQL.
+// nativeSketchFunctions are what aggregators and post-aggregators of native queries ask of sketches
+// beyond SQL.
 var nativeSketchFunctions = []*Function{
 	ofSketch("$HYPER_UNIQUE_ESTIMATE", "hyperUnique", Of(Double), perRow(func(args []*vector.Vector, i int) (float64, error) {
 		h, err := sketch.ParseHyperUnique(args[0].StringAt(i))
@@ -176,7 +177,8 @@ func ofTupleValues(name string, f func([]float64) float64) *Function {
 	}))
 }
 
-// meanAndVariance returns the mean of values and their variance as a sample, NaN where there are none; one value has the variance 0.
+// meanAndVariance returns the mean of values and their variance as a sample, NaN where there are
+// none; one value has the variance 0.
 func meanAndVariance(values []float64) (mean, variance float64) {
 	m2 := 0.0
 	for i, x := range values {
@@ -205,7 +207,8 @@ func summaryText(title string, lines [][2]string) string {
 	return t.String()
 }
 
-// kllText describes a KLL sketch of items of size bytes as the reference does, which has it in compact form off the heap.
+// kllText describes a KLL sketch of items of size bytes as the reference does, which has it in
+// compact form off the heap.
 func kllText[T float32 | float64](name, typ, title string, size int) *Function {
 	return ofSketch(name, typ, Of(Varchar), perRow(func(args []*vector.Vector, i int) (string, error) {
 		p := args[0].StringAt(i)

@@ -143,7 +143,8 @@ func ranksFunctions(prefix, typ, kind string, internal bool, read func(string) (
 	}
 }
 
-// quantilesText describes a sketch as the reference does, which has it in compact form off the heap.
+// quantilesText describes a sketch as the reference does, which has it in compact form off the
+// heap.
 func quantilesText(q *sketch.Quantiles) string {
 	n, k := q.N(), uint64(q.K())
 	pattern := n / (2 * k)

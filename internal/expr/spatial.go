@@ -10,7 +10,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// spatialFunctions make and test points. A point is a text of its coordinates with commas between them, as spatial dimensions hold it.
+// spatialFunctions make and test points. A point is a text of its coordinates with commas between
+// them, as spatial dimensions hold it.
 var spatialFunctions = []*Function{
 	{
 		Name: "SPATIAL_POINT", Min: 1, Max: -1, SeesNulls: true,
@@ -58,7 +59,8 @@ var spatialFunctions = []*Function{
 	},
 }
 
-// joinPoints is the kernel of SPATIAL_POINT. What is there and no point is NULL, even if there are coordinates.
+// joinPoints is the kernel of SPATIAL_POINT. What is there and no point is NULL, even if there are
+// coordinates.
 func joinPoints(args []*vector.Vector, n int, _ vector.Bitmap) (*vector.Vector, error) {
 	out := vector.NewBuilder(vector.String, n)
 	var scratch []float32
@@ -103,10 +105,12 @@ func parsePoint(dst []float32, s string) ([]float32, bool) {
 // earthRadius is the mean radius of the Earth in metres.
 const earthRadius = 6_371_000
 
-// metres are the lengths of the units that a radius can have beside that of the coordinates, which is euclidean.
+// metres are the lengths of the units that a radius can have beside that of the coordinates, which
+// is euclidean.
 var metres = map[string]float64{"meters": 1, "kilometers": 1000, "miles": 1609.344}
 
-// parseBound returns what tells whether a point is within a bound. Bounds and coordinates are single precision, as in the reference.
+// parseBound returns what tells whether a point is within a bound. Bounds and coordinates are
+// single precision, as in the reference.
 func parseBound(text string) (contains func([]float32) bool, err error) {
 	var w struct {
 		Type       string    `json:"type"`
@@ -173,7 +177,8 @@ func inRadius(center []float32, radius float32, p []float32) bool {
 	return square <= float64(radius)*float64(radius)
 }
 
-// haversine returns the distance of two points in metres on the surface of the Earth; the coordinates are latitude and longitude in degrees.
+// haversine returns the distance of two points in metres on the surface of the Earth; the
+// coordinates are latitude and longitude in degrees.
 func haversine(a, b []float32) float64 {
 	radians := func(x float32) float64 { return float64(x) * math.Pi / 180 }
 	lat1, lat2 := radians(a[0]), radians(b[0])
@@ -182,8 +187,8 @@ func haversine(a, b []float32) float64 {
 	return 2 * earthRadius * math.Asin(math.Min(1, math.Sqrt(h)))
 }
 
-// inPolygon counts the edges left of a point: within is where their number is odd, and on an edge. An edge has its lower end and not its upper one,
-// so that a corner between two edges counts once.
+// inPolygon counts the edges left of a point: within is where their number is odd, and on an edge.
+// An edge has its lower end and not its upper one, so that a corner between two edges counts once.
 func inPolygon(xs, ys []float32, x, y float32) bool {
 	odd := false
 	for i, j := 0, len(xs)-1; i < len(xs); i, j = i+1, i {

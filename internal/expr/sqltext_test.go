@@ -10,7 +10,8 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// The tests write expressions as SQL. This is a small reader for them; the real parser is package sql, which depends on this one.
+// The tests write expressions as SQL. This is a small reader for them; the real parser is package
+// sql, which depends on this one.
 
 type sqlReader struct {
 	tokens  []sqlToken
@@ -26,8 +27,8 @@ type sqlToken struct {
 
 type sqlError struct{ err error }
 
-// parseSQL reads one expression over the given columns. Errors of binding are returned; text the reader does not know is reported by
-// errUnread.
+// parseSQL reads one expression over the given columns. Errors of binding are returned; text the
+// reader does not know is reported by errUnread.
 func parseSQL(text string, columns []Column, zone *chrono.Zone) (e Expr, err error) {
 	defer func() {
 		if r := recover(); r != nil {

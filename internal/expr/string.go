@@ -75,7 +75,8 @@ func (b *binding) concat(t Type) (Expr, error) {
 	return b.strict(t)
 }
 
-// concatenated returns the arguments of a concatenation with those of one inside another in its place, so that "a || b || c" copies once.
+// concatenated returns the arguments of a concatenation with those of one inside another in its
+// place, so that "a || b || c" copies once.
 func concatenated(args []Expr) []Expr {
 	var out []Expr
 	for _, a := range args {
@@ -252,7 +253,8 @@ var substringFunction = &Function{
 	},
 }
 
-// substring takes a negative length for the rest of the string. Positions before the first hold nothing, as in standard SQL.
+// substring takes a negative length for the rest of the string. Positions before the first hold
+// nothing, as in standard SQL.
 func substring(s string, from, length int64) (string, bool) {
 	from = max(min(from, maxText), -maxText) - 1 // now from 0
 	start := int(max(from, 0))
@@ -265,8 +267,8 @@ func substring(s string, from, length int64) (string, bool) {
 	return unitSlice(s, start, int(from+min(length, maxText))), true
 }
 
-// trimFunction makes a function that strips characters of a set, blanks if none is given, from the ends of a string; if it coerces, of
-// any scalar as text.
+// trimFunction makes a function that strips characters of a set, blanks if none is given, from the
+// ends of a string; if it coerces, of any scalar as text.
 func trimFunction(name, native string, coerces bool, summary string, trim func(s, set string) string) *Function {
 	return &Function{
 		Name: name, NativeName: native, Min: 1, Max: 2, SeesNulls: true, RefusesNull: !coerces, Summary: summary,
@@ -316,8 +318,8 @@ var rtrimFunction = trimFunction("RTRIM", "", false,
 var trimBothFunction = trimFunction("TRIM", "", true,
 	"Strips characters of a set, by default blanks, from the ends of a string.", strings.Trim)
 
-// NewTrim binds TRIM(side set FROM s), side being BOTH, LEADING or TRAILING; set is nil when none is given. Other scalars than strings are
-// taken as text.
+// NewTrim binds TRIM(side set FROM s), side being BOTH, LEADING or TRAILING; set is nil when none
+// is given. Other scalars than strings are taken as text.
 func NewTrim(side string, set, s Expr, at fault.Span) (Expr, error) {
 	args := []Expr{s}
 	if set != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// STRING_FORMAT follows java.util.Formatter in English. A format that does not fit its arguments is no error there: the result is the
-// format followed by the arguments.
+// STRING_FORMAT follows java.util.Formatter in English. A format that does not fit its arguments is
+// no error there: the result is the format followed by the arguments.
 var stringFormatFunction = &Function{
 	Name: "STRING_FORMAT", NativeName: "format", Min: 1, Max: -1, SeesNulls: true,
 	Summary: "Writes values into a text by a format of Java's String.format.",
@@ -119,7 +119,8 @@ func (f *formatter) run(format string) (string, bool) {
 	return f.out.String(), true
 }
 
-// directive writes the directive that starts at i, after the percent sign, and returns the position of its last character.
+// directive writes the directive that starts at i, after the percent sign, and returns the position
+// of its last character.
 func (f *formatter) directive(s string, i int) (int, bool) {
 	d := directive{precision: -1}
 	index := -1
@@ -331,7 +332,8 @@ func (f *formatter) float(d *directive, x float64) bool {
 	return true
 }
 
-// decimalDigits returns the shortest digits of x >= 0 and where the point is: x = 0.digits * 10^point.
+// decimalDigits returns the shortest digits of x >= 0 and where the point is: x = 0.digits *
+// 10^point.
 func decimalDigits(x float64) (digits string, point int) {
 	if x == 0 {
 		return "", 0
@@ -367,7 +369,8 @@ func roundDigits(digits string, n int) (string, bool) {
 	return "1" + string(kept), true
 }
 
-// fixedText writes x with a number of decimal places. Java rounds the shortest decimal text half up, not the binary value.
+// fixedText writes x with a number of decimal places. Java rounds the shortest decimal text half
+// up, not the binary value.
 func fixedText(x float64, places int) string {
 	digits, point := decimalDigits(x)
 	digits, carried := roundDigits(digits, point+places)
@@ -426,7 +429,8 @@ func hexFloat(x float64, precision int) string {
 	return mantissa + "p" + strconv.Itoa(n)
 }
 
-// timeLayouts are the conversions of dates and times that are needed; %t works on milliseconds, in UTC.
+// timeLayouts are the conversions of dates and times that are needed; %t works on milliseconds, in
+// UTC.
 var timeLayouts = map[byte]string{
 	'Y': "2006", 'y': "06", 'm': "01", 'd': "02", 'e': "2", 'H': "15", 'I': "03", 'M': "04", 'S': "05", 'L': "000", 'p': "pm",
 	'B': "January", 'b': "Jan", 'h': "Jan", 'A': "Monday", 'a': "Mon", 'j': "002", 'R': "15:04", 'T': "15:04:05", 'r': "03:04:05 PM",

@@ -21,8 +21,9 @@ func doubleText(x float64) string {
 	return string(AppendDouble(buf[:0], x))
 }
 
-// ParseLong reads the text of a whole number as CAST does: digits with an optional sign, else the text of a DOUBLE cut toward zero, else
-// true or false in any case for 1 or 0. Blanks are not skipped.
+// ParseLong reads the text of a whole number as CAST does: digits with an optional sign, else the
+// text of a DOUBLE cut toward zero, else true or false in any case for 1 or 0. Blanks are not
+// skipped.
 func ParseLong(s string) (int64, bool) {
 	if n, ok := parseDigits(s); ok {
 		return n, true
@@ -33,7 +34,8 @@ func ParseLong(s string) (int64, bool) {
 	return parseTruth(s)
 }
 
-// ParseDouble reads the text of a number as CAST does: a decimal with optional exponent and sign, NaN, Infinity, or true or false.
+// ParseDouble reads the text of a number as CAST does: a decimal with optional exponent and sign,
+// NaN, Infinity, or true or false.
 func ParseDouble(s string) (float64, bool) {
 	if n, ok := parseDigits(s); ok {
 		return float64(n), true // so that "-0" is 0.0, as in the reference
@@ -45,7 +47,8 @@ func ParseDouble(s string) (float64, bool) {
 	return float64(n), ok
 }
 
-// parseDigits reads decimal digits with an optional sign, and reports false when they don't fit 64 bits.
+// parseDigits reads decimal digits with an optional sign, and reports false when they don't fit 64
+// bits.
 func parseDigits(s string) (int64, bool) {
 	digits := s
 	if s != "" && (s[0] == '+' || s[0] == '-') {
@@ -129,7 +132,8 @@ func parseTruth(s string) (int64, bool) {
 	return 0, false
 }
 
-// truncate cuts toward zero as Java casts a double to a long: beyond the range it gives the end of the range, and NaN gives 0.
+// truncate cuts toward zero as Java casts a double to a long: beyond the range it gives the end of
+// the range, and NaN gives 0.
 func truncate(x float64) int64 {
 	switch {
 	case x != x:

@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// Dimensions of native queries read numbers out of texts more strictly than a cast does: the words true and false are none, and a whole number is one
-// only if there is nothing behind its decimal point.
+// Dimensions of native queries read numbers out of texts more strictly than a cast does: the words
+// true and false are none, and a whole number is one only if there is nothing behind its decimal
+// point.
 
 // textDoubleFunction gives the DOUBLE that a text is, else NULL.
 var textDoubleFunction = &Function{
@@ -29,7 +30,8 @@ var textLongFunction = &Function{
 	Kernel: fixed(partial1(exactLong)),
 }
 
-// maxExactText bounds the texts that are computed exactly, and with them the exponents: 1e-99999999 would be a number of that many digits.
+// maxExactText bounds the texts that are computed exactly, and with them the exponents: 1e-99999999
+// would be a number of that many digits.
 const maxExactText = 64
 
 func exactLong(s string) (int64, bool) {
@@ -45,4 +47,20 @@ func exactLong(s string) (int64, bool) {
 		return 0, false
 	}
 	return r.Num().Int64(), true
+}
+
+// floatTextFunction gives the text of a FLOAT with the digits that tell it from other FLOATs, 0.1
+// and not 0.10000000149011612, as dimensions and filters of native queries see it.
+var floatTextFunction = &Function{
+	Name: "$FLOAT_TEXT", Min: 1, Max: 1,
+	Bind: func(b *binding) (Expr, error) {
+		b.cast(0, Of(Float))
+		return b.strict(Of(Varchar))
+	},
+	Kernel: fixed(unary(floatText)),
+}
+
+func floatText(x float32) string {
+	var buf [32]byte
+	return string(AppendFloat(buf[:0], x))
 }

@@ -7,9 +7,11 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// The strings and arrays that a function makes for the rows of a batch are there at once, and no operator counts them before it gets them. Short
-// statements make long ones: each of a row of WITH queries doubles those of the one before, and a cross join of two columns of long strings
-// puts each pair together. Functions therefore have room for so much text, or as many elements, in a batch, and are refused beyond.
+// The strings and arrays that a function makes for the rows of a batch are there at once, and no
+// operator counts them before it gets them. Short statements make long ones: each of a row of WITH
+// queries doubles those of the one before, and a cross join of two columns of long strings puts
+// each pair together. Functions therefore have room for so much text, or as many elements, in a
+// batch, and are refused beyond.
 
 // textRoom returns how many bytes the strings that a function makes for a batch may have together.
 func (c *Context) textRoom() int64 {
@@ -23,7 +25,8 @@ func tooMuchText(fn string, room int64) error {
 	return fault.ResourceLimit("Function [%s] makes strings of more than [%d] bytes together for rows that are computed at once", fn, room)
 }
 
-// elementBytes is what an element of an array counts for: most are texts, which take so much beside their bytes.
+// elementBytes is what an element of an array counts for: most are texts, which take so much beside
+// their bytes.
 const elementBytes = 16
 
 // askedBytes is after how many bytes a kernel asks again whether the query goes on.
@@ -41,7 +44,8 @@ func tooManyElements(fn string, room int64) error {
 	return fault.ResourceLimit("Function [%s] makes arrays of more than [%d] elements together for rows that are computed at once", fn, room/elementBytes)
 }
 
-// partsOfRoom is how many times the room of one function those of an expression have together: a call has what all its arguments made.
+// partsOfRoom is how many times the room of one function those of an expression have together: a
+// call has what all its arguments made.
 const partsOfRoom = 4
 
 // made counts what the functions of a program have made for the rows of a batch.
@@ -54,7 +58,8 @@ func (m *made) add(bytes, room int64) error {
 	return nil
 }
 
-// inRoom refuses what a kernel makes if it has more text or elements than there is room for, alone or together with what was made before.
+// inRoom refuses what a kernel makes if it has more text or elements than there is room for, alone
+// or together with what was made before.
 func inRoom(x *Call, kernel Kernel, room int64, before *made) Kernel {
 	return func(args []*vector.Vector, n int, valid vector.Bitmap) (*vector.Vector, error) {
 		v, err := kernel(args, n, valid)
@@ -79,7 +84,8 @@ func inRoom(x *Call, kernel Kernel, room int64, before *made) Kernel {
 	}
 }
 
-// meter follows how much a kernel has made for the rows of a batch, so that it ends as soon as there is no more room, or the query has to end.
+// meter follows how much a kernel has made for the rows of a batch, so that it ends as soon as
+// there is no more room, or the query has to end.
 type meter struct {
 	fn         string
 	room, left int64
@@ -108,7 +114,8 @@ func (m *meter) addElements(n int) error {
 	return m.ask()
 }
 
-// addTexts counts the texts in rows lo up to hi of v, also those that are elements: many of them may be one in memory.
+// addTexts counts the texts in rows lo up to hi of v, also those that are elements: many of them
+// may be one in memory.
 func (m *meter) addTexts(v *vector.Vector, lo, hi int) error {
 	switch v.Type.Kind {
 	case vector.KindList:

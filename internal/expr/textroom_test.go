@@ -10,7 +10,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// The strings of a batch have room together, however short each is: five rows of 20 bytes fit, and a sixth does not.
+// The strings of a batch have room together, however short each is: five rows of 20 bytes fit, and
+// a sixth does not.
 func TestRoomForText(t *testing.T) {
 	text, list := Of(Varchar).NotNull(), ArrayOf(Of(Varchar).NotNull()).NotNull()
 	s, parts := &Column{Index: 0, Name: "s", T: text}, &Column{Index: 1, Name: "l", T: list}
@@ -114,7 +115,8 @@ func TestDefaultRoomForText(t *testing.T) {
 	}
 }
 
-// What the calls of an expression make has a limit together, as each of them holds what its arguments made.
+// What the calls of an expression make has a limit together, as each of them holds what its
+// arguments made.
 func TestRoomForExpression(t *testing.T) {
 	text := Of(Varchar).NotNull()
 	var e Expr = &Column{T: text}

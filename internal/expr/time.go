@@ -8,7 +8,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// zoned returns the zone a kernel works in: that of constant argument i if it is given and not NULL, else the query's.
+// zoned returns the zone a kernel works in: that of constant argument i if it is given and not
+// NULL, else the query's.
 func zoned(c *Call, i int, ctx *Context) (*chrono.Zone, error) {
 	name, err := constantArg(c, i, ctx)
 	if err != nil {
@@ -20,7 +21,8 @@ func zoned(c *Call, i int, ctx *Context) (*chrono.Zone, error) {
 	return ctx.Zone, nil
 }
 
-// constantArg returns the value of an argument that binding found to be constant, nil if it was not given.
+// constantArg returns the value of an argument that binding found to be constant, nil if it was not
+// given.
 func constantArg(c *Call, i int, ctx *Context) (any, error) {
 	if i >= len(c.Args) {
 		return nil, nil
@@ -35,8 +37,8 @@ func constantArg(c *Call, i int, ctx *Context) (any, error) {
 	return v.ValueAt(0), nil
 }
 
-// wantConstant records that argument i, if given, is not constant. Its value may depend on the query's zone and time, which binding does
-// not know.
+// wantConstant records that argument i, if given, is not constant. Its value may depend on the
+// query's zone and time, which binding does not know.
 func (b *binding) wantConstant(i int, what string) {
 	if b.has(i) && !IsConstant(b.args[i]) {
 		b.mustBeLiteral(what)
@@ -98,8 +100,8 @@ func ceiling(b chrono.Interval, ms int64) int64 {
 	return ms
 }
 
-// bucketFunction is TIME_FLOOR or TIME_CEIL: (timestamp, period, origin, zone). kernel is for periods, origins and zones that are constants,
-// round for those that come from the rows.
+// bucketFunction is TIME_FLOOR or TIME_CEIL: (timestamp, period, origin, zone). kernel is for
+// periods, origins and zones that are constants, round for those that come from the rows.
 func bucketFunction(name, native, summary string, kernel func(chrono.Granularity) Kernel, round bucketRounding) *Function {
 	return &Function{
 		Name: name, NativeName: native, Summary: summary, Min: 2, Max: 4, SeesNulls: true, RefusesNull: true,
@@ -134,7 +136,8 @@ func bucketFunction(name, native, summary string, kernel func(chrono.Granularity
 	}
 }
 
-// onFirst runs a kernel on the first argument only: the others are constants that it has in it, and may be NULL.
+// onFirst runs a kernel on the first argument only: the others are constants that it has in it, and
+// may be NULL.
 func onFirst(k Kernel) Kernel {
 	return func(args []*vector.Vector, n int, _ vector.Bitmap) (*vector.Vector, error) {
 		first := args[:1]
@@ -172,8 +175,9 @@ func granularityOf(c *Call, ctx *Context) (chrono.Granularity, bool, error) {
 	return g, err == nil, err
 }
 
-// TimeBucket reports whether e floors a timestamp to the buckets of a granularity, as TIME_FLOOR, FLOOR(.. TO ..) and DATE_TRUNC do, and
-// returns the timestamp and the granularity. Planning uses it to group by time buckets and to prune segments.
+// TimeBucket reports whether e floors a timestamp to the buckets of a granularity, as TIME_FLOOR,
+// FLOOR(.. TO ..) and DATE_TRUNC do, and returns the timestamp and the granularity. Planning uses
+// it to group by time buckets and to prune segments.
 func TimeBucket(e Expr, ctx *Context) (ts Expr, g chrono.Granularity, ok bool) {
 	c, is := e.(*Call)
 	if !is || !c.Fn.same(timeFloorFunction) || !constantsFrom(c, 1) {
@@ -393,7 +397,8 @@ var timestampDiffFunction = &Function{
 	},
 }
 
-// partsOfMilli returns how many of a unit are a millisecond, the finest that an instant has, if it is a smaller one.
+// partsOfMilli returns how many of a unit are a millisecond, the finest that an instant has, if it
+// is a smaller one.
 func partsOfMilli(u chrono.Unit) (int64, bool) {
 	switch u {
 	case chrono.UnitMicrosecond:
@@ -417,7 +422,8 @@ func unitOf(c *Call, ctx *Context) (chrono.Unit, error) {
 	return u, nil
 }
 
-// onRest runs a kernel on the arguments after the first, which is a constant that the kernel has in it.
+// onRest runs a kernel on the arguments after the first, which is a constant that the kernel has in
+// it.
 func onRest(k Kernel) Kernel {
 	return func(args []*vector.Vector, n int, valid vector.Bitmap) (*vector.Vector, error) {
 		return k(args[1:], n, valid)

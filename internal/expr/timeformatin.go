@@ -1,6 +1,7 @@
 package expr
 
-// timeFormatInFunction is TIME_FORMAT with the names of a language: timestamp, pattern, zone, language tag.
+// timeFormatInFunction is TIME_FORMAT with the names of a language: timestamp, pattern, zone,
+// language tag.
 var timeFormatInFunction = &Function{
 	Name: "$TIME_FORMAT_IN", Min: 4, Max: 4,
 	Bind: func(b *binding) (Expr, error) {

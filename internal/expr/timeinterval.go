@@ -7,8 +7,9 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// TIME_IN_INTERVAL is bound as two comparisons, so that whoever prunes segments by comparisons needs to know nothing of it. The bounds are
-// casts and shifts of constants, which Fold computes once the query's zone is known.
+// TIME_IN_INTERVAL is bound as two comparisons, so that whoever prunes segments by comparisons
+// needs to know nothing of it. The bounds are casts and shifts of constants, which Fold computes
+// once the query's zone is known.
 var timeInIntervalFunction = &Function{
 	Name: "TIME_IN_INTERVAL", Min: 2, Max: 2, RefusesNull: true,
 	Summary: "Returns whether a timestamp is in an ISO 8601 interval: its start belongs to it, its end does not.",

@@ -5,7 +5,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// The functions of the current time give the time of the query, which does not change while it runs.
+// The functions of the current time give the time of the query, which does not change while it
+// runs.
 
 var currentTimestampFunction = &Function{
 	Name: "CURRENT_TIMESTAMP", Contextual: true, Aliases: []string{"LOCALTIMESTAMP", "NOW"}, Min: 0, Max: 1,
@@ -81,7 +82,8 @@ var timeFormatFunction = &Function{
 	Kernel: timeFormatKernel,
 }
 
-// timeFormatKernel writes times by the pattern, zone and language that the second, third and fourth argument are, if they are given.
+// timeFormatKernel writes times by the pattern, zone and language that the second, third and fourth
+// argument are, if they are given.
 func timeFormatKernel(c *Call, ctx *Context) (Kernel, error) {
 	zone, err := zoned(c, 2, ctx)
 	if err != nil {

@@ -15,7 +15,8 @@ func constantsFrom(c *Call, i int) bool {
 	return true
 }
 
-// periodOf keeps the period and the zone that were last read from the rows of a batch: they are the same for most.
+// periodOf keeps the period and the zone that were last read from the rows of a batch: they are the
+// same for most.
 type periodOf struct {
 	ctx        *Context
 	text, name string
@@ -25,7 +26,8 @@ type periodOf struct {
 	zone       *chrono.Zone
 }
 
-// read takes the period and the zone of row i, and reports whether they differ from those of the last row; zone is nil where none is given.
+// read takes the period and the zone of row i, and reports whether they differ from those of the
+// last row; zone is nil where none is given.
 func (p *periodOf) read(period, zone *vector.Vector, i int) (changed bool, err error) {
 	text, name, zoned := period.StringAt(i), "", false
 	if zone != nil && !zone.IsNull(i) {
@@ -53,7 +55,8 @@ func argument(args []*vector.Vector, i int) *vector.Vector {
 	return nil
 }
 
-// varyingBuckets is the kernel of TIME_FLOOR and TIME_CEIL whose period, origin or zone comes from the rows.
+// varyingBuckets is the kernel of TIME_FLOOR and TIME_CEIL whose period, origin or zone comes from
+// the rows.
 func varyingBuckets(ctx *Context, round bucketRounding) Kernel {
 	return func(args []*vector.Vector, n int, _ vector.Bitmap) (*vector.Vector, error) {
 		read := periodOf{ctx: ctx}

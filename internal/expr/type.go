@@ -9,7 +9,8 @@ import (
 // Base is a SQL type without its parameters.
 type Base uint8
 
-// The SQL types of spec/sql.md, section 6.1. Precision, scale and length are read and ignored, as the reference does.
+// The SQL types of spec/sql.md, section 6.1. Precision, scale and length are read and ignored, as
+// the reference does.
 const (
 	Invalid Base = iota
 	Null         // the type of an untyped NULL
@@ -44,9 +45,9 @@ type Type struct {
 	Base Base
 	// Nullable says that values may be NULL.
 	Nullable bool
-	// Multi marks a multi-value string, or what a function made of each of its values: a scalar to the planner, a list while
-	// running. Binding inserts explicit per-value nodes (Each, Any) and the binder unnests, so that no function or operator meets one
-	// by accident.
+	// Multi marks a multi-value string, or what a function made of each of its values: a scalar to the
+	// planner, a list while running. Binding inserts explicit per-value nodes (Each, Any) and the
+	// binder unnests, so that no function or operator meets one by accident.
 	Multi bool
 
 	more unique.Handle[typeMore] // arrays and complex types
@@ -83,7 +84,8 @@ var MultiString = Type{Base: Varchar, Nullable: true, Multi: true}
 // JSON is the type of nested data.
 var JSON = ComplexOf("json")
 
-// Elem returns the element type of an array, the type of one value of a multi-value string, and the zero Type of anything else.
+// Elem returns the element type of an array, the type of one value of a multi-value string, and the
+// zero Type of anything else.
 func (t Type) Elem() Type {
 	if t.Multi {
 		return Of(t.Base)
@@ -124,7 +126,8 @@ func (t Type) Runtime() vector.Type {
 	return vector.Type{}
 }
 
-// FromRuntime returns the SQL type of a stored column of physical type t; multi marks a multi-value string.
+// FromRuntime returns the SQL type of a stored column of physical type t; multi marks a multi-value
+// string.
 func FromRuntime(t vector.Type, multi bool) Type {
 	switch t.Kind {
 	case vector.KindLong:
@@ -164,7 +167,8 @@ func (t Type) IsTime() bool { return t.Base == Date || t.Base == Timestamp }
 // IsInterval reports whether t is an interval.
 func (t Type) IsInterval() bool { return t.Base == IntervalDay || t.Base == IntervalMonth }
 
-// Plain returns t without its attributes: nullable and, of a multi-value string, the type of one value.
+// Plain returns t without its attributes: nullable and, of a multi-value string, the type of one
+// value.
 func (t Type) Plain() Type {
 	t.Multi, t.Nullable = false, true
 	return t

@@ -18,7 +18,8 @@ func typeError(fn *Function, args []Expr, at fault.Span) error {
 	return err
 }
 
-// callText shows the types of a call in the shape of the call: ABS(<VARCHAR>), <INTEGER> + <BOOLEAN>, <VARCHAR> IS TRUE.
+// callText shows the types of a call in the shape of the call: ABS(<VARCHAR>), <INTEGER> +
+// <BOOLEAN>, <VARCHAR> IS TRUE.
 func callText(name string, args []Expr) string {
 	types := make([]string, len(args))
 	for i, a := range args {
@@ -38,8 +39,8 @@ func callText(name string, args []Expr) string {
 	return name + "(" + strings.Join(types, ", ") + ")"
 }
 
-// TypeText returns the type of x as messages of a call show it: with the length of a text, the digits of a decimal and the fraction
-// digits of a time, which our types don't carry.
+// TypeText returns the type of x as messages of a call show it: with the length of a text, the
+// digits of a decimal and the fraction digits of a time, which our types don't carry.
 func TypeText(x Expr) string { return strings.ToUpper(typeText(x)) }
 
 func typeText(x Expr) string {

@@ -5,8 +5,9 @@ import (
 	"unicode/utf8"
 )
 
-// The reference counts positions and lengths of strings in UTF-16 code units, and so do these functions: a character beyond U+FFFF counts
-// twice. Strings are UTF-8; most are ASCII, where all counts agree.
+// The reference counts positions and lengths of strings in UTF-16 code units, and so do these
+// functions: a character beyond U+FFFF counts twice. Strings are UTF-8; most are ASCII, where all
+// counts agree.
 
 // unitCount returns the length of s in UTF-16 code units.
 func unitCount(s string) int {
@@ -31,7 +32,8 @@ func unitCount(s string) int {
 	return n
 }
 
-// asciiPrefix returns how many bytes at the start of s are ASCII, in whole words but for the last ones.
+// asciiPrefix returns how many bytes at the start of s are ASCII, in whole words but for the last
+// ones.
 func asciiPrefix(s string) int {
 	const high = 0x8080808080808080
 	i := 0
@@ -47,8 +49,9 @@ func asciiPrefix(s string) int {
 	return i
 }
 
-// unitSlice returns the code units of s from lo up to, not including, hi; bounds beyond the string are cut. A character of two units of
-// which only one is asked for becomes a question mark, as an unpaired surrogate does when it is encoded.
+// unitSlice returns the code units of s from lo up to, not including, hi; bounds beyond the string
+// are cut. A character of two units of which only one is asked for becomes a question mark, as an
+// unpaired surrogate does when it is encoded.
 func unitSlice(s string, lo, hi int) string {
 	lo = max(lo, 0)
 	if hi <= lo {
@@ -74,7 +77,8 @@ func unitSlice(s string, lo, hi int) string {
 	return b.String()
 }
 
-// unitOffset returns the byte offset of code unit n, and whether it is the second of a character that starts there.
+// unitOffset returns the byte offset of code unit n, and whether it is the second of a character
+// that starts there.
 func unitOffset(s string, n int) (offset int, half bool) {
 	for offset < len(s) && n > 0 {
 		if s[offset] < utf8.RuneSelf {

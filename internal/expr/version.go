@@ -6,12 +6,14 @@ import (
 	"unicode"
 )
 
-// versionFunction gives a text whose order by bytes is that of its argument as a version, by which native queries may sort and bound: that of Maven's
-// versions, as in the reference system. Numbers compare as such and come after words, `alpha` < `beta` < `milestone` < `rc` < `snapshot` < nothing <
-// `sp` < other words, and what `-` or a change between digits and letters begins is a list of its own, between words and numbers.
+// versionFunction gives a text whose order by bytes is that of its argument as a version, by which
+// native queries may sort and bound: that of Maven's versions, as in the reference system. Numbers
+// compare as such and come after words, `alpha` < `beta` < `milestone` < `rc` < `snapshot` <
+// nothing < `sp` < other words, and what `-` or a change between digits and letters begins is a
+// list of its own, between words and numbers.
 //
-// Maven's order is no order where a list begins with a word before nothing (`1-alpha`): it is below `1`, which is below `1.sp`, which is below
-// `1-alpha`. Here it is below both.
+// Maven's order is no order where a list begins with a word before nothing (`1-alpha`): it is below
+// `1`, which is below `1.sp`, which is below `1-alpha`. Here it is below both.
 var versionFunction = &Function{
 	Name: "$VERSION", Min: 1, Max: 1,
 	Bind: func(b *binding) (Expr, error) {
@@ -36,7 +38,8 @@ const (
 	versionNumber
 )
 
-// Tokens of a key, in the order of the parts that they stand for; versionEnd ends a list and is where parts that say nothing would be.
+// Tokens of a key, in the order of the parts that they stand for; versionEnd ends a list and is
+// where parts that say nothing would be.
 const (
 	tokenKnownWord   = 0x10 // the first of knownWords
 	tokenNoWordLow   = 0x30
@@ -164,8 +167,8 @@ func knownWord(s string) int {
 	return len(knownWords)
 }
 
-// appendVersion writes the tokens of a list. A part that is as good as nothing is before or after the end of another list as the first part behind it
-// that is not.
+// appendVersion writes the tokens of a list. A part that is as good as nothing is before or after
+// the end of another list as the first part behind it that is not.
 func appendVersion(b *strings.Builder, list []*versionPart) {
 	for i, p := range list {
 		sign := 0

@@ -53,12 +53,14 @@ func Walk(e Expr, f func(Expr) bool) {
 	}
 }
 
-// Rewrite returns e with f applied to every expression in it, inner before outer. Unchanged parts are shared with e.
+// Rewrite returns e with f applied to every expression in it, inner before outer. Unchanged parts
+// are shared with e.
 func Rewrite(e Expr, f func(Expr) Expr) Expr {
 	return f(mapOperands(e, func(c Expr) Expr { return Rewrite(c, f) }))
 }
 
-// mapOperands returns e with f applied to each direct operand, and e itself if that changed nothing.
+// mapOperands returns e with f applied to each direct operand, and e itself if that changed
+// nothing.
 func mapOperands(e Expr, f func(Expr) Expr) Expr {
 	switch x := e.(type) {
 	case *Call:
@@ -159,8 +161,8 @@ func Remap(e Expr, to func(int) int) Expr {
 	})
 }
 
-// Equal reports whether a and b compute the same by construction: equal trees over equal columns. Places in the text, column names and
-// the nullability of types don't count.
+// Equal reports whether a and b compute the same by construction: equal trees over equal columns.
+// Places in the text, column names and the nullability of types don't count.
 func Equal(a, b Expr) bool {
 	if a == b {
 		return true
@@ -215,7 +217,8 @@ func Equal(a, b Expr) bool {
 
 func sameType(a, b Type) bool { return a.OrNull(true) == b.OrNull(true) }
 
-// equalValues compares the values of literals; NaN equals itself, zeros differ by sign, lists compare by element.
+// equalValues compares the values of literals; NaN equals itself, zeros differ by sign, lists
+// compare by element.
 func equalValues(a, b any) bool {
 	switch x := a.(type) {
 	case []any:

@@ -1,12 +1,13 @@
-// Package fault gives the one error type a user may see: who it is for, what kind of failure it is, and a sentence that says
-// what to do about it.
+// Package fault gives the one error type a user may see: who it is for, what kind of failure it is,
+// and a sentence that says what to do about it.
 //
-// The central type is Error. Code that knows a fact a user needs returns one of the constructors (InvalidInput, InvalidSQL,
-// NotFound, ...); on the way up errors are only wrapped with fmt.Errorf("loading segment [%s]: %w", ...). The edge (package
-// api/edge) finds the first Error in the chain and is the only place that turns it into a status and a body.
+// The central type is Error. Code that knows a fact a user needs returns one of the constructors
+// (InvalidInput, InvalidSQL, NotFound, ...); on the way up errors are only wrapped with
+// fmt.Errorf("loading segment [%s]: %w", ...). The edge (package api/edge) finds the first Error in
+// the chain and is the only place that turns it into a status and a body.
 //
-// Messages are sentences that survive with the values taken out; a value follows its noun in brackets. They never hold row
-// contents or secrets.
+// Messages are sentences that survive with the values taken out; a value follows its noun in
+// brackets. They never hold row contents or secrets.
 package fault
 
 import (
@@ -47,7 +48,8 @@ const (
 	CategoryUncategorized      Category = "UNCATEGORIZED"
 )
 
-// Legacy is the older one-word class of an error that clients of releases before 27 switch on (the member "error" of a body).
+// Legacy is the older one-word class of an error that clients of releases before 27 switch on (the
+// member "error" of a body).
 type Legacy string
 
 // The legacy classes of spec/sql.md, section 2.2.
@@ -72,15 +74,16 @@ const (
 type Error struct {
 	Persona  Persona
 	Category Category
-	// Code is the machine-readable code of the body's errorCode: "invalidInput", "general", "notFound", a fault code of the
-	// multi-stage engine, ...
+	// Code is the machine-readable code of the body's errorCode: "invalidInput", "general",
+	// "notFound", a fault code of the multi-stage engine, ...
 	Code string
 	// Legacy is the class for old clients; empty: the edge derives it from the category.
 	Legacy Legacy
 	// Class overrides the errorClass that the edge would derive; empty in nearly all cases.
 	Class   string
 	Message string
-	// Context holds facts beside the message (line, column, endLine, endColumn, sourceType, ...); values are text on the wire.
+	// Context holds facts beside the message (line, column, endLine, endColumn, sourceType, ...);
+	// values are text on the wire.
 	Context map[string]string
 
 	cause error
@@ -113,8 +116,8 @@ func (e *Error) WithCause(err error) *Error {
 	return &c
 }
 
-// WithPanic returns a copy that carries what a panic was and the stack for the log. It is called where the panic is recovered, while its frames
-// are still there.
+// WithPanic returns a copy that carries what a panic was and the stack for the log. It is called
+// where the panic is recovered, while its frames are still there.
 func (e *Error) WithPanic(p any) *Error {
 	return e.WithCause(fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
 }

@@ -27,8 +27,8 @@ func JSONProblem(err error) string {
 	return err.Error()
 }
 
-// JSONMember returns the path of the member that is of the wrong type, without the names of the structs that have it in them: those begin
-// with a capital.
+// JSONMember returns the path of the member that is of the wrong type, without the names of the
+// structs that have it in them: those begin with a capital.
 func JSONMember(kind *json.UnmarshalTypeError) string {
 	field := kind.Field
 	for {
@@ -40,7 +40,8 @@ func JSONMember(kind *json.UnmarshalTypeError) string {
 	}
 }
 
-// plain returns what a message shows of its arguments: of an error of encoding/json about a type, which names types of Go, JSONProblem.
+// plain returns what a message shows of its arguments: of an error of encoding/json about a type,
+// which names types of Go, JSONProblem.
 func plain(args []any) []any {
 	for i, a := range args {
 		err, isError := a.(error)
@@ -52,7 +53,8 @@ func plain(args []any) []any {
 	return args
 }
 
-// JSONClass names the class that the reference's JSON reader gives a value, which is what its messages show.
+// JSONClass names the class that the reference's JSON reader gives a value, which is what its
+// messages show.
 func JSONClass(v any) string {
 	switch x := v.(type) {
 	case string:

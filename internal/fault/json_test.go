@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestMessagesNameNoTypesOfGo: an error of encoding/json that is an argument of a message says what is wrong in words of JSON.
+// TestMessagesNameNoTypesOfGo: an error of encoding/json that is an argument of a message says what
+// is wrong in words of JSON.
 func TestMessagesNameNoTypesOfGo(t *testing.T) {
 	type Part struct {
 		Limit int `json:"limit"`

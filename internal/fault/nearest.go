@@ -2,8 +2,8 @@ package fault
 
 import "strings"
 
-// Nearest returns the candidate most like name, for messages that ask "did you mean ...?"; "" when none is near. Case differences
-// count little; otherwise up to a third of the name may differ.
+// Nearest returns the candidate most like name, for messages that ask "did you mean ...?"; "" when
+// none is near. Case differences count little; otherwise up to a third of the name may differ.
 func Nearest(name string, candidates []string) string {
 	lower := strings.ToLower(name)
 	best, bestDistance := "", len(name)/3+1
@@ -15,8 +15,8 @@ func Nearest(name string, candidates []string) string {
 	return best
 }
 
-// editDistance is how many bytes of a are to be put in, taken out, changed or swapped with the next for b, or limit+1 when it is beyond limit:
-// the restricted Damerau-Levenshtein distance.
+// editDistance is how many bytes of a are to be put in, taken out, changed or swapped with the next
+// for b, or limit+1 when it is beyond limit: the restricted Damerau-Levenshtein distance.
 func editDistance(a, b string, limit int) int {
 	if len(a)-len(b) > limit || len(b)-len(a) > limit {
 		return limit + 1

@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// Span is a place in a SQL text: 1-based lines and columns (columns count characters), the end inclusive. The zero value is no place.
+// Span is a place in a SQL text: 1-based lines and columns (columns count characters), the end
+// inclusive. The zero value is no place.
 type Span struct {
 	Line, Column, EndLine, EndColumn int32
 }
@@ -39,8 +40,8 @@ func (e *Error) at(s Span) *Error {
 	return e
 }
 
-// Placed returns err with the place of what failed in its context, if it is an Error without one: the fact is known deep below the place.
-// The message stays.
+// Placed returns err with the place of what failed in its context, if it is an Error without one:
+// the fact is known deep below the place. The message stays.
 func Placed(err error, place Span) error {
 	if place.IsZero() {
 		return err
@@ -51,7 +52,8 @@ func Placed(err error, place Span) error {
 	return err
 }
 
-// SQLParse is for a statement that does not parse. The message is taken as it is: parser messages place their position themselves.
+// SQLParse is for a statement that does not parse. The message is taken as it is: parser messages
+// place their position themselves.
 func SQLParse(at Span, format string, args ...any) *Error {
 	e := InvalidInput(format, args...)
 	e.Legacy = LegacyParse
@@ -61,9 +63,9 @@ func SQLParse(at Span, format string, args ...any) *Error {
 // maxShownText is how many bytes of a text of the statement stand in a message.
 const maxShownText = 4 << 10
 
-// InvalidSQL is for a statement that parses but means nothing: unknown names, wrong types, misplaced aggregates. The place, if there
-// is one, is appended to the message as " (line [L], column [C])". Texts of the statement that stand in the message are cut where they are
-// very long.
+// InvalidSQL is for a statement that parses but means nothing: unknown names, wrong types,
+// misplaced aggregates. The place, if there is one, is appended to the message as " (line [L],
+// column [C])". Texts of the statement that stand in the message are cut where they are very long.
 func InvalidSQL(at Span, format string, args ...any) *Error {
 	for i, a := range args {
 		if s, ok := a.(string); ok && len(s) > maxShownText {

@@ -1,5 +1,5 @@
-// Package hashorder puts things in the order in which the reference system lists the members of its hash sets, where that order reaches its
-// users: paths of JSON values, names of columns.
+// Package hashorder puts things in the order in which the reference system lists the members of its
+// hash sets, where that order reaches its users: paths of JSON values, names of columns.
 package hashorder
 
 import (
@@ -8,7 +8,8 @@ import (
 	"unicode/utf16"
 )
 
-// Text returns the hash of a text: of its UTF-16 code units u the sum of u*31^(n-1-i), modulo 2^32 (java.lang.String.hashCode).
+// Text returns the hash of a text: of its UTF-16 code units u the sum of u*31^(n-1-i), modulo 2^32
+// (java.lang.String.hashCode).
 func Text(s string) uint32 {
 	h := uint32(0)
 	for _, u := range utf16.Encode([]rune(s)) {
@@ -17,8 +18,9 @@ func Text(s string) uint32 {
 	return h
 }
 
-// Sort orders members, all different and in the order in which they were added, as java.util.HashSet does: by bucket, of which there are 16 and
-// twice as many whenever three quarters are not enough, and in a bucket by their order before.
+// Sort orders members, all different and in the order in which they were added, as
+// java.util.HashSet does: by bucket, of which there are 16 and twice as many whenever three
+// quarters are not enough, and in a bucket by their order before.
 func Sort[T any](members []T, hash func(T) uint32) {
 	buckets := 16
 	for 3*buckets < 4*len(members) {

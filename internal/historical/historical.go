@@ -1,11 +1,13 @@
 // Package historical gives the Historical role: it keeps segments near to queries.
 //
-// The central type is Historical, a segment cache with two ways in: the leading Coordinator commands what to load and what to drop
-// (Command, and Run, which works on the queue of it); Acquire serves a query and fetches what is not loaded yet, which makes room again later.
-// What the rules keep in deep storage only can so be asked too; it takes longer. All that comes and goes by command is announced in a
-// cluster.Log, which Brokers and Coordinators follow.
+// The central type is Historical, a segment cache with two ways in: the leading Coordinator
+// commands what to load and what to drop (Command, and Run, which works on the queue of it);
+// Acquire serves a query and fetches what is not loaded yet, which makes room again later. What the
+// rules keep in deep storage only can so be asked too; it takes longer. All that comes and goes by
+// command is announced in a cluster.Log, which Brokers and Coordinators follow.
 //
-// Elsewhere: which segments those are (duty/assign), fragments of queries over them (api/fragments), the endpoints (api/data).
+// Elsewhere: which segments those are (duty/assign), fragments of queries over them
+// (api/fragments), the endpoints (api/data).
 package historical
 
 import (
@@ -75,7 +77,8 @@ func New(c *cache.Cache, threads Threads, times clock.Clock, log *slog.Logger) *
 // Changes is what the Historical announces.
 func (h *Historical) Changes() *cluster.Log { return h.changes }
 
-// LoadingThreads returns how many segments are loaded at once: for usual, and while the Coordinator says to load as at a start.
+// LoadingThreads returns how many segments are loaded at once: for usual, and while the Coordinator
+// says to load as at a start.
 func (h *Historical) LoadingThreads() (usual, turbo int) { return h.threads.Loading, h.threads.Turbo }
 
 // Acquire returns a segment that the caller releases.
@@ -92,7 +95,8 @@ func (h *Historical) Used() int64 { return h.cache.Used() }
 // Named gives segments to the fragments of other processes, which name them (fragments.Segments).
 type Named struct{ *Historical }
 
-// Acquire returns a segment that the caller releases: one that is loaded, or with a load specification any.
+// Acquire returns a segment that the caller releases: one that is loaded, or with a load
+// specification any.
 func (n Named) Acquire(ctx context.Context, id string, loadSpec json.RawMessage) (segment.Reader, error) {
 	if loadSpec == nil {
 		return n.cache.Acquire(ctx, id)

@@ -10,8 +10,8 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// Command takes what the leading Coordinator says, and returns what is left to do. Drops are done when it returns; loads are queued, the first
-// first. A command of an earlier leader is refused.
+// Command takes what the leading Coordinator says, and returns what is left to do. Drops are done
+// when it returns; loads are queued, the first first. A command of an earlier leader is refused.
 func (h *Historical) Command(ctx context.Context, c cluster.Command) (cluster.QueueState, error) {
 	h.mu.Lock()
 	if c.Epoch < h.mu.epoch {
@@ -137,7 +137,8 @@ func (h *Historical) work(ctx context.Context) {
 	}
 }
 
-// reason is what the Coordinator is told of a failure: which object it was of, and why, without the private cause.
+// reason is what the Coordinator is told of a failure: which object it was of, and why, without the
+// private cause.
 func reason(err error) string {
 	f := fault.Find(err)
 	if f == nil {
@@ -149,11 +150,12 @@ func reason(err error) string {
 	return f.Message
 }
 
-// take takes the first of the queue. Its context ends when it is to be dropped; done says how it ended, and whether it is wanted still. Nothing to
-// do, or not now, is a nil context: who is at something looks again behind it.
+// take takes the first of the queue. Its context ends when it is to be dropped; done says how it
+// ended, and whether it is wanted still. Nothing to do, or not now, is a nil context: who is at
+// something looks again behind it.
 //
-// What done announces is no longer pending in the same moment, and no command to drop it comes between: its drop is announced after it, or it is not
-// announced at all.
+// What done announces is no longer pending in the same moment, and no command to drop it comes
+// between: its drop is announced after it, or it is not announced at all.
 func (h *Historical) take(ctx context.Context) (item cluster.LoadItem, loading context.Context, done func(err error) (wanted bool)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

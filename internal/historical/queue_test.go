@@ -20,7 +20,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// opened returns a server whose cache is in dir, and its deep storage, which it sees as far makes it.
+// opened returns a server whose cache is in dir, and its deep storage, which it sees as far makes
+// it.
 func opened(t *testing.T, dir string, far func(deepstore.Store) deepstore.Store) (*Historical, *deepstore.Local) {
 	t.Helper()
 	deep, err := deepstore.OpenLocal(t.TempDir())
@@ -135,7 +136,8 @@ func TestAHistoricalObeysAndAnnounces(t *testing.T) {
 	r.Release()
 }
 
-// slowly is a deep storage in which opening a file takes two seconds of a clock, and whose files are not on this machine.
+// slowly is a deep storage in which opening a file takes two seconds of a clock, and whose files
+// are not on this machine.
 type slowly struct {
 	deepstore.Store
 	clock *fakeclock.Clock

@@ -25,9 +25,10 @@ type Outcome struct {
 // maxUntold is how many ends of loads are kept until somebody asks for them.
 const maxUntold = 100_000
 
-// Change does what changes want and returns when one of them has ended, what became of each; nil: none did within wait. To ask again goes on with what
-// has not ended. What was told is forgotten: a load that failed is tried again when it is asked for again. What no rule wants here the Coordinator
-// drops in the end.
+// Change does what changes want and returns when one of them has ended, what became of each; nil:
+// none did within wait. To ask again goes on with what has not ended. What was told is forgotten: a
+// load that failed is tried again when it is asked for again. What no rule wants here the
+// Coordinator drops in the end.
 func (h *Historical) Change(ctx context.Context, changes []Change, turbo bool, wait time.Duration) []Outcome {
 	for _, c := range changes {
 		if c.Drop {
@@ -53,7 +54,8 @@ func (h *Historical) Change(ctx context.Context, changes []Change, turbo bool, w
 	}
 }
 
-// outcomes has loaded what is not, and returns what became of changes. The channel is closed when something more has been loaded, or failed to be.
+// outcomes has loaded what is not, and returns what became of changes. The channel is closed when
+// something more has been loaded, or failed to be.
 func (h *Historical) outcomes(changes []Change, turbo bool) ([]Outcome, <-chan struct{}) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -11,7 +11,8 @@ import (
 	"github.com/hengedb/henge/internal/testkit/fakeclock"
 )
 
-// Who asks for segments is told when the first of them has come, or could not, and goes on asking for the others.
+// Who asks for segments is told when the first of them has come, or could not, and goes on asking
+// for the others.
 func TestSegmentsThatAreAskedFor(t *testing.T) {
 	s := &stuck{asked: make(chan struct{}, 10)}
 	b := newBench(t, func(real deepstore.Store) deepstore.Store {

@@ -88,7 +88,8 @@ func (b *bench) load(items ...cluster.LoadItem) map[string]string {
 	}
 }
 
-// Objects of deep storage that are no segments, or such that this release can't read, are not loaded and not announced; it is told why, and the others are.
+// Objects of deep storage that are no segments, or such that this release can't read, are not
+// loaded and not announced; it is told why, and the others are.
 func TestADeepStorageThatAnswersGarbage(t *testing.T) {
 	b := newBench(t, notHere)
 	good := b.file(100)
@@ -144,7 +145,8 @@ func (s *stuck) Open(ctx context.Context, key string) (deepstore.Object, error) 
 	return nil, ctx.Err()
 }
 
-// A segment that does not come does not keep the others from coming, and what waits for it ends when it is not wanted any more.
+// A segment that does not come does not keep the others from coming, and what waits for it ends
+// when it is not wanted any more.
 func TestADeepStorageThatIsSlow(t *testing.T) {
 	s := &stuck{asked: make(chan struct{})}
 	b := newBench(t, func(real deepstore.Store) deepstore.Store {
@@ -177,7 +179,8 @@ func TestADeepStorageThatIsSlow(t *testing.T) {
 	}
 }
 
-// How many segments come at once is what the settings say, and while the Coordinator says so what they say of a start.
+// How many segments come at once is what the settings say, and while the Coordinator says so what
+// they say of a start.
 func TestThreadsThatLoad(t *testing.T) {
 	s := &stuck{asked: make(chan struct{})}
 	dir := t.TempDir()
@@ -220,8 +223,9 @@ func TestThreadsThatLoad(t *testing.T) {
 	}
 }
 
-// alone reports whether this process runs no test but t; otherwise it has run t in such a process, whose failure is that of t. A limit
-// of a process is for all its files, those too that the go command has it write beside the tests.
+// alone reports whether this process runs no test but t; otherwise it has run t in such a process,
+// whose failure is that of t. A limit of a process is for all its files, those too that the go
+// command has it write beside the tests.
 func alone(t *testing.T) bool {
 	t.Helper()
 	const mark = "HENGE_TEST_ALONE"
@@ -237,7 +241,8 @@ func alone(t *testing.T) bool {
 	return false
 }
 
-// A Historical whose disk takes no more, or nothing at all, says so of each segment and announces none of them; when it takes them again they are loaded.
+// A Historical whose disk takes no more, or nothing at all, says so of each segment and announces
+// none of them; when it takes them again they are loaded.
 func TestADiskThatTakesNothing(t *testing.T) {
 	for name, spoil := range map[string]func(t *testing.T, b *bench) (mend func()){
 		"full": func(t *testing.T, _ *bench) func() {

@@ -10,12 +10,14 @@ import (
 	"github.com/twmb/avro"
 )
 
-// avroConverter turns decoded values of Avro into those of Objects. Times stay the numbers that the file has, as the reference leaves them.
+// avroConverter turns decoded values of Avro into those of Objects. Times stay the numbers that the
+// file has, as the reference leaves them.
 type avroConverter struct {
 	avroOptions
 	root  *avro.SchemaNode
 	named map[string]*avro.SchemaNode
-	// reading is set if records are read as another schema than theirs, and problem what is wrong with the one at hand then.
+	// reading is set if records are read as another schema than theirs, and problem what is wrong with
+	// the one at hand then.
 	reading *avroReading
 	problem string
 }

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// BenchmarkDecode decodes events of a time, three texts of few, some and many values, a list and three numbers, on one goroutine.
+// BenchmarkDecode decodes events of a time, three texts of few, some and many values, a list and
+// three numbers, on one goroutine.
 func BenchmarkDecode(b *testing.B) {
 	const rows = 20_000
 	var json, csv strings.Builder

@@ -16,7 +16,8 @@ type chunk struct {
 	buf  []byte // that data lies in, for recycle
 	n    int    // bytes of buf that are the chunk's; those behind them are the chunker's rest
 	line int64  // lines of the file before it
-	// broken says that data is the first line of something that is larger than a record may be, or ends nowhere.
+	// broken says that data is the first line of something that is larger than a record may be, or
+	// ends nowhere.
 	broken bool
 }
 
@@ -25,7 +26,8 @@ type chunker struct {
 	r         io.Reader
 	cut       cutter
 	size, max int
-	// end is the offset in the file at which the split ends: records up to the first boundary whose key is at or after it are in. -1: no end.
+	// end is the offset in the file at which the split ends: records up to the first boundary whose
+	// key is at or after it are in. -1: no end.
 	end    int64
 	offset int64 // in the file, of the first byte of rest
 
@@ -46,7 +48,8 @@ type malformedText struct {
 	line atomic.Int64 // of the first, lines of the split before it counted as the chunker does
 }
 
-// next returns the next chunk, or io.EOF. Its data is the caller's, until it gives it back to recycle.
+// next returns the next chunk, or io.EOF. Its data is the caller's, until it gives it back to
+// recycle.
 func (c *chunker) next() (chunk, error) {
 	if c.done {
 		return chunk{}, io.EOF
@@ -99,7 +102,8 @@ func (c *chunker) buffer() []byte {
 	return make([]byte, len(c.rest), size)
 }
 
-// recycle takes the buffer of a chunk back that nobody looks at any more. It may be called by any goroutine.
+// recycle takes the buffer of a chunk back that nobody looks at any more. It may be called by any
+// goroutine.
 func (c *chunker) recycle(done chunk) {
 	invariant.Poison(done.buf[:done.n:done.n])
 	if cap(done.buf) != c.size {
@@ -136,7 +140,8 @@ func (c *chunker) skipToBoundary() error {
 	}
 }
 
-// tooLarge is for a split without boundary in sight: unlike a single reader, it can't tell where the next good record begins.
+// tooLarge is for a split without boundary in sight: unlike a single reader, it can't tell where
+// the next good record begins.
 func (c *chunker) tooLarge() error {
 	return fault.InvalidInput("A record near byte [%d] is larger than [%d] bytes", c.offset, c.max)
 }
@@ -181,7 +186,8 @@ func (c *chunker) emit(buf []byte, n int) (chunk, error) {
 	return out, nil
 }
 
-// emitBroken gives up the record at the head of buf: its first line is the error's row, and reading goes on at the next line.
+// emitBroken gives up the record at the head of buf: its first line is the error's row, and reading
+// goes on at the next line.
 func (c *chunker) emitBroken(buf []byte) (chunk, error) {
 	n := lineEnd(buf)
 	if n == 0 {

@@ -6,8 +6,9 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// column collects the values of one field, row after row, and gives them away as a vector per batch. What it gives away it never touches
-// again: a batch stays valid as long as it is referenced.
+// column collects the values of one field, row after row, and gives them away as a vector per
+// batch. What it gives away it never touches again: a batch stays valid as long as it is
+// referenced.
 type column struct {
 	typ     vector.Type
 	rows    int
@@ -109,7 +110,8 @@ func (c *column) build() *vector.Vector {
 	return v
 }
 
-// reserve makes room for rows, so that a steady stream of batches allocates each slice once. Lists have as many values as those of the batch before.
+// reserve makes room for rows, so that a steady stream of batches allocates each slice once. Lists
+// have as many values as those of the batch before.
 func (c *column) reserve(rows int) {
 	switch c.typ.Kind {
 	case vector.KindLong:

@@ -60,8 +60,9 @@ func notRead(what string) func(*bufio.Reader) (io.ReadCloser, error) {
 // magicBytes is how many bytes tell the compression.
 const magicBytes = 10
 
-// openXZ refuses a dictionary that would take more memory than a window of zstd may: the size is in the header of the first block, behind 12
-// bytes of the stream's (The .xz File Format 1.1.0, sections 2.1.1, 3.1 and 5.3.1). Blocks of one stream have the same.
+// openXZ refuses a dictionary that would take more memory than a window of zstd may: the size is in
+// the header of the first block, behind 12 bytes of the stream's (The .xz File Format 1.1.0,
+// sections 2.1.1, 3.1 and 5.3.1). Blocks of one stream have the same.
 func openXZ(r *bufio.Reader) (io.ReadCloser, error) {
 	head, err := r.Peek(12 + 32)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -79,8 +80,8 @@ func openXZ(r *bufio.Reader) (io.ReadCloser, error) {
 	return io.NopCloser(readerFunc(tail.read)), nil
 }
 
-// xzTail sees to it that xz data end with the footer of a stream (section 2.1.2). The decoder takes data that end between blocks, or within the header
-// of one, for whole.
+// xzTail sees to it that xz data end with the footer of a stream (section 2.1.2). The decoder takes
+// data that end between blocks, or within the header of one, for whole.
 type xzTail struct {
 	src  io.Reader
 	out  io.Reader
@@ -125,8 +126,8 @@ func compressionOf(head []byte) *compression {
 	return nil
 }
 
-// decompress returns the unpacked bytes of src, which belongs to entity name. Closing the result closes src. told, unless it is nil, is told what of
-// the entity is left out.
+// decompress returns the unpacked bytes of src, which belongs to entity name. Closing the result
+// closes src. told, unless it is nil, is told what of the entity is left out.
 func decompress(src io.ReadCloser, name string, told func(what string)) (io.ReadCloser, error) {
 	packed := &counted{ReadCloser: src}
 	buffered := bufio.NewReaderSize(packed, 64<<10)

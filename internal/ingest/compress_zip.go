@@ -19,8 +19,9 @@ import (
 	"github.com/ulikunitz/xz/lzma"
 )
 
-// openZip unpacks the first file of a zip archive, as Druid does. It reads the headers of entries (APPNOTE 6.3.10, section 4.3.7) and
-// not the directory at the end, so that archives can be streamed.
+// openZip unpacks the first file of a zip archive, as Druid does. It reads the headers of entries
+// (APPNOTE 6.3.10, section 4.3.7) and not the directory at the end, so that archives can be
+// streamed.
 func openZip(r *bufio.Reader) (io.ReadCloser, error) {
 	for {
 		e, err := readZipEntry(r)
@@ -66,7 +67,8 @@ type zipEntry struct {
 	size  uint64
 	ended error
 
-	// told is told the names of the files behind this one, when it is read to its end; nil: nobody asks.
+	// told is told the names of the files behind this one, when it is read to its end; nil: nobody
+	// asks.
 	told func(names []string, more int)
 }
 
@@ -131,7 +133,8 @@ func (e *zipEntry) open(method int, packed uint64) (err error) {
 	return err
 }
 
-// openZipLZMA unpacks data with the header of APPNOTE 5.8.8: a version, the size of the properties, the properties.
+// openZipLZMA unpacks data with the header of APPNOTE 5.8.8: a version, the size of the properties,
+// the properties.
 func openZipLZMA(r *bufio.Reader, size uint64) (io.Reader, error) {
 	var head [4 + 5]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {
@@ -146,7 +149,8 @@ func openZipLZMA(r *bufio.Reader, size uint64) (io.Reader, error) {
 	return lzma.NewReader(io.MultiReader(bytes.NewReader(binary.LittleEndian.AppendUint64(bytes.Clone(head[4:]), size)), r))
 }
 
-// zipSizes are the sizes of the data, packed and not, which for large entries lie in the extra field 1.
+// zipSizes are the sizes of the data, packed and not, which for large entries lie in the extra
+// field 1.
 func zipSizes(head, extra []byte) (packed, size uint64) {
 	packed, size = uint64(binary.LittleEndian.Uint32(head[18:])), uint64(binary.LittleEndian.Uint32(head[22:]))
 	if packed != 1<<32-1 && size != 1<<32-1 {
@@ -205,7 +209,8 @@ func (e *zipEntry) finish() error {
 	return nil
 }
 
-// descriptor reads what follows the data: a signature perhaps, the checksum and both sizes, of 4 or of 8 bytes.
+// descriptor reads what follows the data: a signature perhaps, the checksum and both sizes, of 4 or
+// of 8 bytes.
 func (e *zipEntry) descriptor() error {
 	if head, err := e.src.Peek(4); err == nil && string(head) == zipAfterwards {
 		if _, err := e.src.Discard(4); err != nil {
@@ -231,7 +236,8 @@ func (e *zipEntry) descriptor() error {
 // maxLeftOut is how many names of files that were left out are told.
 const maxLeftOut = 5
 
-// rest finds the files behind the first. What is wrong with them does not matter: they are not read.
+// rest finds the files behind the first. What is wrong with them does not matter: they are not
+// read.
 func (e *zipEntry) rest() {
 	var names []string
 	more := 0
@@ -271,7 +277,8 @@ func leftOut(names []string, more int) string {
 	return text + " were left out"
 }
 
-// zipStoredUntil is data that is stored as it is, with its sizes behind it: the end is where a descriptor fits what was read.
+// zipStoredUntil is data that is stored as it is, with its sizes behind it: the end is where a
+// descriptor fits what was read.
 type zipStoredUntil struct {
 	src *bufio.Reader
 	sum hash.Hash32
@@ -310,7 +317,8 @@ func (z *zipStoredUntil) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// fits returns the length of the descriptor at the head of text if it is that of the data before it, else 0.
+// fits returns the length of the descriptor at the head of text if it is that of the data before
+// it, else 0.
 func (z *zipStoredUntil) fits(text []byte) int {
 	if len(text) < 16 || binary.LittleEndian.Uint32(text[4:]) != z.sum.Sum32() {
 		return 0

@@ -2,15 +2,19 @@ package ingest
 
 import "bytes"
 
-// cutter finds where records end, without parsing them. A cutter is stateless: it sees text that begins at the start of a record.
+// cutter finds where records end, without parsing them. A cutter is stateless: it sees text that
+// begins at the start of a record.
 type cutter interface {
-	// last returns the end of the last whole record in text, 0 if there is none. A record that the text's end cuts off is not whole.
+	// last returns the end of the last whole record in text, 0 if there is none. A record that the
+	// text's end cuts off is not whole.
 	last(text []byte) int
-	// first finds the first boundary between records in text, which may begin in the middle of a record: key is where what marks it begins,
-	// end where the next record begins. It returns -1 if text holds none that is certain. A split owns the records behind the keys in its
-	// range; neighbours agree on them because they see the same marks whole.
+	// first finds the first boundary between records in text, which may begin in the middle of a
+	// record: key is where what marks it begins, end where the next record begins. It returns -1 if
+	// text holds none that is certain. A split owns the records behind the keys in its range;
+	// neighbours agree on them because they see the same marks whole.
 	first(text []byte) (key, end int)
-	// unify makes every end of a line in text, whole records, one that ends with a newline. It changes bytes, and never their number.
+	// unify makes every end of a line in text, whole records, one that ends with a newline. It changes
+	// bytes, and never their number.
 	unify(text []byte)
 }
 
@@ -41,8 +45,9 @@ func (lineCutter) first(text []byte) (key, end int) {
 
 func (lineCutter) unify(text []byte) { unifyLines(text) }
 
-// jsonCutter cuts between top-level values. Newline-delimited and indented files are cut where a line that ends in } is followed by one
-// that begins with {: within a value a comma stands between them, and strings hold no raw newline, so the rule is exact.
+// jsonCutter cuts between top-level values. Newline-delimited and indented files are cut where a
+// line that ends in } is followed by one that begins with {: within a value a comma stands between
+// them, and strings hold no raw newline, so the rule is exact.
 type jsonCutter struct{}
 
 func (jsonCutter) last(text []byte) int {
@@ -78,7 +83,8 @@ func (jsonCutter) first(text []byte) (key, end int) {
 // unify may change carriage returns within strings: they are no JSON there, as newlines are none.
 func (jsonCutter) unify(text []byte) { unifyLines(text) }
 
-// betweenObjects returns where the object before the newline at i ends if the newline separates two top-level objects, else -1.
+// betweenObjects returns where the object before the newline at i ends if the newline separates two
+// top-level objects, else -1.
 func betweenObjects(text []byte, i int) int {
 	before, after := i-1, i+1
 	for before >= 0 && isJSONSpace(text[before]) {
@@ -95,7 +101,8 @@ func betweenObjects(text []byte, i int) int {
 
 func isJSONSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\r' || c == '\t' }
 
-// arrayCutter cuts between the elements of one top-level array. Text begins between elements or at the array's own bracket.
+// arrayCutter cuts between the elements of one top-level array. Text begins between elements or at
+// the array's own bracket.
 type arrayCutter struct{}
 
 func (arrayCutter) last(text []byte) int {
@@ -110,8 +117,9 @@ func (arrayCutter) first([]byte) (key, end int) { return -1, -1 }
 
 func (arrayCutter) unify(text []byte) { unifyLines(text) }
 
-// lastValueEnd returns the end of the last object or array in text that closes at depth base or below; depth is that of the start of text.
-// A raw newline ends a string: JSON allows none in it, and so a record with a missing quote does not take the rest of the file with it.
+// lastValueEnd returns the end of the last object or array in text that closes at depth base or
+// below; depth is that of the start of text. A raw newline ends a string: JSON allows none in it,
+// and so a record with a missing quote does not take the rest of the file with it.
 func lastValueEnd(text []byte, depth, base int) int {
 	end, inString := 0, false
 	for i := 0; i < len(text); i++ {
@@ -139,8 +147,9 @@ func lastValueEnd(text []byte, depth, base int) int {
 	return end
 }
 
-// valueEnd returns the end of the JSON value at the head of text, or -1 if it does not end in text or can't be one. It gives up early on
-// text that cannot be a value spread over lines, so that a bad line costs a look at its neighbour and not at the whole chunk.
+// valueEnd returns the end of the JSON value at the head of text, or -1 if it does not end in text
+// or can't be one. It gives up early on text that cannot be a value spread over lines, so that a
+// bad line costs a look at its neighbour and not at the whole chunk.
 func valueEnd(text []byte) int {
 	depth, inString, last := 0, false, byte(0)
 	for i := 0; i < len(text); i++ {
@@ -181,7 +190,8 @@ func valueEnd(text []byte) int {
 	return -1
 }
 
-// csvCutter cuts after ends of lines that are not within quotes. A quote counts at the start of a field only.
+// csvCutter cuts after ends of lines that are not within quotes. A quote counts at the start of a
+// field only.
 type csvCutter struct{ delimiter byte }
 
 func (c csvCutter) last(text []byte) int {
@@ -202,7 +212,8 @@ func (c csvCutter) last(text []byte) int {
 	return end
 }
 
-// outside calls f for the parts of text that are not within quotes. It returns the place of a quote that nothing closes, or -1.
+// outside calls f for the parts of text that are not within quotes. It returns the place of a quote
+// that nothing closes, or -1.
 func (c csvCutter) outside(text []byte, f func(from, to int)) (open int) {
 	for at := 0; ; {
 		q := bytes.IndexByte(text[at:], '"')
@@ -251,8 +262,8 @@ func (c csvCutter) unify(text []byte) {
 	}
 }
 
-// bareReturn returns the place of the first carriage return that ends a line by itself, without a newline behind it, or -1. One at the end of
-// text counts if text is whole.
+// bareReturn returns the place of the first carriage return that ends a line by itself, without a
+// newline behind it, or -1. One at the end of text counts if text is whole.
 func bareReturn(text []byte, whole bool) int {
 	for at := 0; ; {
 		n := bytes.IndexByte(text[at:], '\r')
@@ -272,7 +283,8 @@ func bareReturn(text []byte, whole bool) int {
 	}
 }
 
-// lastReturn returns the place of the last carriage return that certainly ends a line by itself, or -1.
+// lastReturn returns the place of the last carriage return that certainly ends a line by itself, or
+// -1.
 func lastReturn(text []byte) int {
 	for end := len(text) - 1; end > 0; {
 		end = bytes.LastIndexByte(text[:end], '\r')

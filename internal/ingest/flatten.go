@@ -23,7 +23,8 @@ type flattening struct {
 	fields   []flattenField
 }
 
-// flattenField is a column made of something within a record. Eval returns nil for what is not there.
+// flattenField is a column made of something within a record. Eval returns nil for what is not
+// there.
 type flattenField struct {
 	name string
 	eval func(*Object) any
@@ -133,7 +134,8 @@ func walkTree(o *Object, nodes []string) any {
 	return v
 }
 
-// jqTime is how long a jq expression may take for one record: the language has loops. A machine with much to do must not make a short one fail.
+// jqTime is how long a jq expression may take for one record: the language has loops. A machine
+// with much to do must not make a short one fail.
 const jqTime = 2 * time.Second
 
 func compileJQ(w flattenFieldWire) (flattenField, error) {
@@ -160,8 +162,9 @@ func compileJQ(w flattenFieldWire) (flattenField, error) {
 	}}, nil
 }
 
-// jqSteps returns the names and places that lead to the value of a jq expression which is only a path, as .a.b[0] is; false: it computes.
-// Such a value stays as it is in the record, with its members in their order, which gojq does not keep.
+// jqSteps returns the names and places that lead to the value of a jq expression which is only a
+// path, as .a.b[0] is; false: it computes. Such a value stays as it is in the record, with its
+// members in their order, which gojq does not keep.
 func jqSteps(query *gojq.Query) (steps []any, ok bool) {
 	if query.Op != 0 || query.Left != nil || len(query.FuncDefs) > 0 || query.Term == nil {
 		return nil, false
@@ -278,8 +281,8 @@ func fromPlain(v any) any {
 	return nil
 }
 
-// flatten returns the columns of a record: the fields, then, when they are discovered, the values at the root that are scalars or lists of
-// scalars; with nested all of them.
+// flatten returns the columns of a record: the fields, then, when they are discovered, the values
+// at the root that are scalars or lists of scalars; with nested all of them.
 func (f *flattening) flatten(o *Object, nested bool) *Object {
 	if len(f.fields) == 0 && f.discover && nested {
 		return o
@@ -302,7 +305,8 @@ func (f *flattening) flatten(o *Object, nested bool) *Object {
 	return out
 }
 
-// reach returns the columns that may be asked for by name: the fields, and all that is at the root, also where it isn't discovered.
+// reach returns the columns that may be asked for by name: the fields, and all that is at the root,
+// also where it isn't discovered.
 func (f *flattening) reach(o *Object) *Object {
 	if f.discover {
 		return f.flatten(o, true)

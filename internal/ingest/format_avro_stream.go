@@ -97,7 +97,8 @@ func (d *avroMessages) message(_ context.Context, data []byte) (*Object, error) 
 	return o, nil
 }
 
-// avroVersions decodes records of several schemas, which begin with a byte 1 and the number of their schema in four bytes.
+// avroVersions decodes records of several schemas, which begin with a byte 1 and the number of
+// their schema in four bytes.
 type avroVersions map[uint32]*avroMessages
 
 func newAvroVersions(schemas map[string]json.RawMessage, o avroOptions) (messageDecoder, error) {

@@ -12,7 +12,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// JSON is objects: one per line, spread over lines, following each other without a break, or as the elements of one array.
+// JSON is objects: one per line, spread over lines, following each other without a break, or as the
+// elements of one array.
 type JSON struct {
 	KeepNullColumns        bool
 	AssumeNewlineDelimited bool
@@ -97,7 +98,8 @@ func (f *JSON) open(fields []Field, _ []string, opts *Options) (decoder, error) 
 	return d, nil
 }
 
-// jsonDecoder decodes chunks of JSON values: plain records through the scanner, all others through the parser.
+// jsonDecoder decodes chunks of JSON values: plain records through the scanner, all others through
+// the parser.
 type jsonDecoder struct {
 	*sink
 	scan   *jsonScanner
@@ -190,7 +192,8 @@ func (d *jsonDecoder) token(f int, c *column, t *jsonToken, text []byte) {
 	}
 }
 
-// parsed returns a value that the scanner has found to be well-formed. It is valid until the parser is used again.
+// parsed returns a value that the scanner has found to be well-formed. It is valid until the parser
+// is used again.
 func (d *jsonDecoder) parsed(text []byte) *fastjson.Value {
 	v, err := d.parser.ParseBytes(text)
 	if err != nil {
@@ -213,7 +216,8 @@ func (d *jsonDecoder) value(text []byte, line int64) int {
 	return end
 }
 
-// parseObject parses the record at the head of text. It returns where the next one may begin and, if this one is none, why.
+// parseObject parses the record at the head of text. It returns where the next one may begin and,
+// if this one is none, why.
 func parseObject(parser *fastjson.Parser, text []byte) (o *fastjson.Object, end int, reason string) {
 	lineEnd := bytes.IndexByte(text, '\n')
 	if lineEnd < 0 {
@@ -236,7 +240,8 @@ func parseObject(parser *fastjson.Parser, text []byte) (o *fastjson.Object, end 
 	return v.GetObject(), end, ""
 }
 
-// betweenRecords returns how many bytes at the head of text are not the start of a record: blanks, and in an array its brackets and commas.
+// betweenRecords returns how many bytes at the head of text are not the start of a record: blanks,
+// and in an array its brackets and commas.
 func betweenRecords(text []byte) int {
 	switch text[0] {
 	case '\n', ' ', '\t', '\r', ',', ']':

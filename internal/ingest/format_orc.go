@@ -11,8 +11,8 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// ORC is files of Apache ORC, version 1 of the format as all writers write it. Columns are read on their own, those not wanted not at all; stripes
-// are what a large file is split into.
+// ORC is files of Apache ORC, version 1 of the format as all writers write it. Columns are read on
+// their own, those not wanted not at all; stripes are what a large file is split into.
 type ORC struct {
 	flat *flattening
 	// BinaryAsString takes columns of bytes for text.

@@ -96,7 +96,8 @@ func readDescriptor(access *Access, path string) ([]byte, error) {
 	return data, nil
 }
 
-// messageType finds a message in a FileDescriptorSet, or in .proto text. Without a name it is the first.
+// messageType finds a message in a FileDescriptorSet, or in .proto text. Without a name it is the
+// first.
 func messageType(data []byte, name string) (protoreflect.MessageDescriptor, error) {
 	files, err := protoFiles(data)
 	if err != nil {
@@ -158,8 +159,9 @@ func registeredProto(schema registered, references []registered, o avroOptions) 
 	return &protoOfFile{messages: files[0].Messages(), binaryAsString: o.BinaryAsString}, nil
 }
 
-// protoOfFile decodes messages that say first which type of a file they are of: how many numbers follow, then those of the type and of the types
-// that it is nested in, from the outside; 0 alone stands for the first type. Numbers are zigzag varints.
+// protoOfFile decodes messages that say first which type of a file they are of: how many numbers
+// follow, then those of the type and of the types that it is nested in, from the outside; 0 alone
+// stands for the first type. Numbers are zigzag varints.
 type protoOfFile struct {
 	messages       protoreflect.MessageDescriptors
 	binaryAsString bool
@@ -200,7 +202,8 @@ func (d *protoOfFile) message(ctx context.Context, data []byte) (*Object, error)
 	return (&protoMessages{found, d.binaryAsString}).message(ctx, data)
 }
 
-// protoMessages decodes messages of one type. Fields have the names of the descriptor; those without a value are left out.
+// protoMessages decodes messages of one type. Fields have the names of the descriptor; those
+// without a value are left out.
 type protoMessages struct {
 	descriptor     protoreflect.MessageDescriptor
 	binaryAsString bool
@@ -291,7 +294,8 @@ func (d *protoMessages) value(f protoreflect.FieldDescriptor, v protoreflect.Val
 	return nil
 }
 
-// known gives the well-known types what they stand for, as their JSON form does, and all others as objects.
+// known gives the well-known types what they stand for, as their JSON form does, and all others as
+// objects.
 func (d *protoMessages) known(m protoreflect.Message) any {
 	fields := m.Descriptor().Fields()
 	switch name := m.Descriptor().FullName(); name {

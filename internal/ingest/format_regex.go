@@ -9,7 +9,8 @@ import (
 	"github.com/hengedb/henge/internal/expr"
 )
 
-// Regex makes a record of each line: its columns are the groups of a pattern, which must match the whole line.
+// Regex makes a record of each line: its columns are the groups of a pattern, which must match the
+// whole line.
 type Regex struct {
 	Columns       []string
 	ListDelimiter string
@@ -82,7 +83,8 @@ func (f *Regex) objects([]string) objectDecoder {
 	return &regexObjects{f: f, pattern: pattern, err: err}
 }
 
-// regexObjects makes objects of lines. Its pattern is its own: matching is not for several goroutines.
+// regexObjects makes objects of lines. Its pattern is its own: matching is not for several
+// goroutines.
 type regexObjects struct {
 	f       *Regex
 	pattern *expr.LinePattern

@@ -206,7 +206,8 @@ func TestAvroFiles(t *testing.T) {
 	}
 }
 
-// A byte that is turned over anywhere, or a block that claims what it does not hold, gives rows or a fault, and takes no memory for what is claimed.
+// A byte that is turned over anywhere, or a block that claims what it does not hold, gives rows or
+// a fault, and takes no memory for what is claimed.
 func TestDamagedAvroIsAFault(t *testing.T) {
 	header := avroFile(t, 0)
 	block := func(count, size int64, body string) string {
@@ -296,7 +297,8 @@ func TestProtobufMessages(t *testing.T) {
 	}
 }
 
-// FuzzFiles reads damaged files of the formats that have a structure of their own: an error or rows, never a panic.
+// FuzzFiles reads damaged files of the formats that have a structure of their own: an error or
+// rows, never a panic.
 func FuzzFiles(f *testing.F) {
 	f.Add(uint8(0), avroFile(f, 3))
 	f.Add(uint8(1), parquetFixture(f))

@@ -7,7 +7,8 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// compileGlob returns the matcher of a pattern in which * and ? do not cross a slash, ** does, [..] is a set and {a,b} alternatives.
+// compileGlob returns the matcher of a pattern in which * and ? do not cross a slash, ** does, [..]
+// is a set and {a,b} alternatives.
 func compileGlob(pattern string) (func(string) bool, error) {
 	var re strings.Builder
 	re.WriteString(`(?s)\A`)

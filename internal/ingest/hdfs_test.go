@@ -18,8 +18,8 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// hadoop is the two servers of a small file system. They speak as the documentation of WebHDFS has it: the name node answers about files, and sends
-// those that read on to the data node.
+// hadoop is the two servers of a small file system. They speak as the documentation of WebHDFS has
+// it: the name node answers about files, and sends those that read on to the data node.
 type hadoop struct {
 	name, data *httptest.Server
 
@@ -44,7 +44,8 @@ func startHadoop(t *testing.T, files map[string]string) *hadoop {
 	return h
 }
 
-// status is a FileStatus with the members that a name node of Hadoop 3 gives; nil: there is no such path.
+// status is a FileStatus with the members that a name node of Hadoop 3 gives; nil: there is no such
+// path.
 func (h *hadoop) status(at, suffix string) map[string]any {
 	kind, length := "FILE", len(h.files[at])
 	if _, ok := h.files[at]; !ok {
@@ -233,7 +234,8 @@ func TestHDFSFailures(t *testing.T) {
 	if _, err := ParseSource(json.RawMessage(`{"type":"hdfs","paths":[]}`)); err == nil {
 		t.Error("a source without paths")
 	}
-	// A body that breaks off is continued, a name node in standby is asked again, and so is the other one.
+	// A body that breaks off is continued, a name node in standby is asked again, and so is the other
+	// one.
 	h.broken, h.failures = 2, []string{"StandbyException", "StandbyException"}
 	both := h.access()
 	both.HDFS.NameNodes = append([]string{"nn:8020=http://127.0.0.1:1"}, both.HDFS.NameNodes...)

@@ -13,7 +13,8 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// recordEntity is an Entity that is no bytes but records already: rows of a database, of a datasource. Formats don't matter to it.
+// recordEntity is an Entity that is no bytes but records already: rows of a database, of a
+// datasource. Formats don't matter to it.
 type recordEntity interface {
 	Entity
 	openRecords(ctx context.Context) (objectReader, error)
@@ -86,8 +87,8 @@ func (c *countedFile) ReadAt(p []byte, off int64) (int, error) {
 	return n, err
 }
 
-// random returns the unpacked bytes of the entity, to be read at any place: the entity itself if it can be, else a copy in memory or
-// in a temporary file, which goes away when it is closed.
+// random returns the unpacked bytes of the entity, to be read at any place: the entity itself if it
+// can be, else a copy in memory or in a temporary file, which goes away when it is closed.
 func (in *input) random(ctx context.Context) (randomFile, error) {
 	if e, ok := in.split.Entity.(randomEntity); ok {
 		f, err := e.openRandom(ctx)
@@ -138,7 +139,8 @@ func (in *input) spool(src io.Reader) (randomFile, error) {
 	return t, nil
 }
 
-// copyFault says in words of the user why an input could not be copied to a temporary file, unless somebody has said more.
+// copyFault says in words of the user why an input could not be copied to a temporary file, unless
+// somebody has said more.
 func (in *input) copyFault(err error) error {
 	switch {
 	case fault.Find(err) != nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded):
@@ -154,7 +156,8 @@ type bytesFile struct{ *bytes.Reader }
 
 func (bytesFile) Close() error { return nil }
 
-// tempFile is a randomFile that has no name: its bytes go when it is closed, or when the process ends, however that comes.
+// tempFile is a randomFile that has no name: its bytes go when it is closed, or when the process
+// ends, however that comes.
 type tempFile struct {
 	file *os.File
 	size int64

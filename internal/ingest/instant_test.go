@@ -14,7 +14,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// TestFlawedRows reads rows whose time or numbers are not what they must be: without a time they are none, and each is told of with its record.
+// TestFlawedRows reads rows whose time or numbers are not what they must be: without a time they
+// are none, and each is told of with its record.
 func TestFlawedRows(t *testing.T) {
 	type row struct {
 		T *string `parquet:"t,optional"`

@@ -9,15 +9,18 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// jsonScanner finds the members of plain records: one JSON object on one line, in strict grammar. It makes no tree and copies nothing; what
-// it finds of the wanted fields are tokens that point into the text. Whatever it does not take it leaves to the parser, which is slower,
-// takes more, and knows what to say about the rest: the scanner only ever accepts what the parser reads the same way.
+// jsonScanner finds the members of plain records: one JSON object on one line, in strict grammar.
+// It makes no tree and copies nothing; what it finds of the wanted fields are tokens that point
+// into the text. Whatever it does not take it leaves to the parser, which is slower, takes more,
+// and knows what to say about the rest: the scanner only ever accepts what the parser reads the
+// same way.
 type jsonScanner struct {
 	fields []Field
-	// names are the members met so far. Hostile input must not fill memory with them: long ones and those beyond maxNames are not kept.
+	// names are the members met so far. Hostile input must not fill memory with them: long ones and
+	// those beyond maxNames are not kept.
 	names map[string]*jsonMember
-	// order is how members followed each other. Most records have the same ones in the same order, some left out, so that a comparison or
-	// two replace a lookup.
+	// order is how members followed each other. Most records have the same ones in the same order,
+	// some left out, so that a comparison or two replace a lookup.
 	order []*jsonMember
 	cells []jsonToken // of the record, by field
 	twins []twin
@@ -31,7 +34,8 @@ type jsonMember struct {
 	name  string
 	field int  // -1: not wanted
 	list  bool // the field is a list
-	// head is the first 8 bytes of the name and the quote behind it, as far as mask says: most names are told apart by them.
+	// head is the first 8 bytes of the name and the quote behind it, as far as mask says: most names
+	// are told apart by them.
 	head, mask uint64
 	placed     bool // it is in the order
 	known      traits
@@ -51,14 +55,16 @@ func newJSONMember(name string, field int, list bool) *jsonMember {
 const (
 	maxNames     = 4096
 	maxNameBytes = 256
-	// maxSkipped is how many members of the order a record may leave out at one place before the name is looked up.
+	// maxSkipped is how many members of the order a record may leave out at one place before the name
+	// is looked up.
 	maxSkipped = 4
 )
 
 // jsonToken is a value in a record.
 type jsonToken struct {
 	kind jsonKind
-	// from and to are the value's place in the text, of strings without the quotes; of a list its elements among elems.
+	// from and to are the value's place in the text, of strings without the quotes; of a list its
+	// elements among elems.
 	from, to uint32
 	number   number // of jsonNumber
 }
@@ -85,8 +91,8 @@ func newJSONScanner(fields []Field) *jsonScanner {
 	return s
 }
 
-// record scans the object at the head of text and returns its end, or -1 if it is not a plain one. Of members with the same name the last
-// counts.
+// record scans the object at the head of text and returns its end, or -1 if it is not a plain one.
+// Of members with the same name the last counts.
 func (s *jsonScanner) record(text []byte) int {
 	clear(s.cells)
 	s.elems, s.novel = s.elems[:0], false
@@ -138,7 +144,8 @@ func (s *jsonScanner) record(text []byte) int {
 	return -1
 }
 
-// copyTwins gives fields what others of their name have. It reports false for a list, which means another thing to each.
+// copyTwins gives fields what others of their name have. It reports false for a list, which means
+// another thing to each.
 func (s *jsonScanner) copyTwins() bool {
 	for _, t := range s.twins {
 		if s.cells[t.of].kind == jsonList {
@@ -149,7 +156,8 @@ func (s *jsonScanner) copyTwins() bool {
 	return true
 }
 
-// member returns the member whose name begins at i, and the place behind its closing quote. *place is where it is expected in the order.
+// member returns the member whose name begins at i, and the place behind its closing quote. *place
+// is where it is expected in the order.
 func (s *jsonScanner) member(text []byte, i int, place *int) (*jsonMember, int) {
 	if i+8 <= len(text) {
 		head := binary.LittleEndian.Uint64(text[i:])
@@ -311,11 +319,13 @@ func skipBlanks(text []byte, i int) int {
 	return i
 }
 
-// plainText returns the place of the first quote or backslash at or after i, or -1 if there is none or a control character comes first.
+// plainText returns the place of the first quote or backslash at or after i, or -1 if there is none
+// or a control character comes first.
 func plainText(text []byte, i int) int {
 	const ones, tops = 0x0101010101010101, 0x8080808080808080
 	for ; i+8 <= len(text); i += 8 {
-		// In each term the lowest marked byte is a true one: below a byte that is subtracted from nothing is borrowed.
+		// In each term the lowest marked byte is a true one: below a byte that is subtracted from nothing
+		// is borrowed.
 		w := binary.LittleEndian.Uint64(text[i:])
 		quote, slash := w^(ones*'"'), w^(ones*'\\')
 		if found := ((quote-ones)&^quote | (slash-ones)&^slash | (w-ones*' ')&^w) & tops; found != 0 {

@@ -33,7 +33,8 @@ func newJSONDecoder(t testing.TB, columns string) *jsonDecoder {
 
 const scanColumns = "a string b long c mv d COMPLEX<json> e double f ARRAY<LONG> g float h ARRAY<DOUBLE>"
 
-// sameRow holds the scanner against the parser: a record that it takes is the row that the parser makes of it.
+// sameRow holds the scanner against the parser: a record that it takes is the row that the parser
+// makes of it.
 func sameRow(t *testing.T, scanned, parsed *jsonDecoder, text string) (taken bool) {
 	t.Helper()
 	n := scanned.scan.record([]byte(text))

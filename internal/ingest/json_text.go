@@ -6,8 +6,8 @@ import (
 	"github.com/hengedb/henge/internal/expr"
 )
 
-// appendJSON appends v as compact JSON with its members in their order and its numbers as JSON values show them. (fastjson's own printer
-// escapes strings as Go does, which is no JSON.)
+// appendJSON appends v as compact JSON with its members in their order and its numbers as JSON
+// values show them. (fastjson's own printer escapes strings as Go does, which is no JSON.)
 func appendJSON(dst []byte, v *fastjson.Value) []byte {
 	switch v.Type() {
 	case fastjson.TypeObject:

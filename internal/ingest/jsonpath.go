@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// jsonPath is a compiled JSONPath expression, as much of the language of Goessner and Jayway as flattenSpecs use:
+// jsonPath is a compiled JSONPath expression, as much of the language of Goessner and Jayway as
+// flattenSpecs use:
 //
 //	$                    the record
 //	.name ['name']       a member          ['a','b']   several
@@ -106,7 +107,8 @@ func (p *pathParser) blanks() {
 	}
 }
 
-// path reads a path that begins with $ or @. A path without either is one from the root, as the reference allows.
+// path reads a path that begins with $ or @. A path without either is one from the root, as the
+// reference allows.
 func (p *pathParser) path(start byte) (*jsonPath, bool) {
 	out := &jsonPath{}
 	if !p.eat(string(start)) {

@@ -17,11 +17,13 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// mysqlProperties are the parameters that a connection URI may have (spec/security.md, section 13): none of them reads files or runs code.
+// mysqlProperties are the parameters that a connection URI may have (spec/security.md, section 13):
+// none of them reads files or runs code.
 var mysqlProperties = []string{"useSSL", "requireSSL", "ssl", "sslmode", "sslMode"}
 
-// MySQL opens a MySQL or MariaDB database by the URI of a connector, mysql://host:port/database?useSSL=true, with or without jdbc: before it. What
-// access refuses is refused when connections are made. Statements can't write. The caller closes the database.
+// MySQL opens a MySQL or MariaDB database by the URI of a connector,
+// mysql://host:port/database?useSSL=true, with or without jdbc: before it. What access refuses is
+// refused when connections are made. Statements can't write. The caller closes the database.
 func MySQL(uri, user, password string, access *Access) (*sql.DB, error) {
 	u, err := url.Parse(strings.TrimPrefix(uri, "jdbc:"))
 	if err != nil || u.Host == "" || strings.ContainsAny(u.Host, "(),=/ ") || u.Scheme != "mysql" && u.Scheme != "mariadb" {
@@ -55,7 +57,8 @@ func MySQL(uri, user, password string, access *Access) (*sql.DB, error) {
 	return sql.OpenDB(readOnly{connector}), nil
 }
 
-// encrypt applies a property about TLS. As with the drivers that the properties come from, certificates are checked only where that is asked for.
+// encrypt applies a property about TLS. As with the drivers that the properties come from,
+// certificates are checked only where that is asked for.
 func encrypt(config *mysql.Config, host, property, value string) error {
 	mode := strings.ReplaceAll(value, "_", "-")
 	switch {

@@ -12,8 +12,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// Object is a record, or an object nested in one: names with their values, in the order of the input. A value is nil, bool, int64, float64,
-// float32, Digits, string, []byte, []any or *Object.
+// Object is a record, or an object nested in one: names with their values, in the order of the
+// input. A value is nil, bool, int64, float64, float32, Digits, string, []byte, []any or *Object.
 type Object struct {
 	Names  []string
 	Values []any
@@ -50,7 +50,8 @@ func (o *Object) Set(name string, value any) {
 // MarshalJSON returns the object as compact JSON.
 func (o *Object) MarshalJSON() ([]byte, error) { return AppendJSON(nil, o), nil }
 
-// AppendJSON appends a value of an Object as compact JSON. Numbers that JSON has no text for become strings, bytes base64.
+// AppendJSON appends a value of an Object as compact JSON. Numbers that JSON has no text for become
+// strings, bytes base64.
 func AppendJSON(dst []byte, v any) []byte {
 	switch v := v.(type) {
 	case nil:
@@ -100,8 +101,8 @@ func AppendJSON(dst []byte, v any) []byte {
 	return append(dst, "null"...)
 }
 
-// AppendText appends the text of a value as it becomes a string: text and numbers as they are, an object and a list within a list as the
-// reference writes them, {a=1, b=[3, [4, 5]]}.
+// AppendText appends the text of a value as it becomes a string: text and numbers as they are, an
+// object and a list within a list as the reference writes them, {a=1, b=[3, [4, 5]]}.
 func AppendText(dst []byte, v any) []byte {
 	switch v := v.(type) {
 	case string:
@@ -134,7 +135,8 @@ func AppendText(dst []byte, v any) []byte {
 	return AppendJSON(dst, v)
 }
 
-// objectOf converts a parsed JSON object. It returns false when a number in it is none in JSON's grammar.
+// objectOf converts a parsed JSON object. It returns false when a number in it is none in JSON's
+// grammar.
 func objectOf(o *fastjson.Object) (*Object, bool) {
 	out := &Object{Names: make([]string, 0, o.Len()), Values: make([]any, 0, o.Len())}
 	ok := true
@@ -209,7 +211,8 @@ func numberOf(v any) (number, bool) {
 	return number{}, false
 }
 
-// NumberOf returns a value as an integer or, when whole is false, as a double: what is no number, or the text of none, is not ok.
+// NumberOf returns a value as an integer or, when whole is false, as a double: what is no number,
+// or the text of none, is not ok.
 func NumberOf(v any) (long int64, double float64, whole, ok bool) {
 	n, ok := numberOf(v)
 	return n.asLong(), n.asDouble(), n.integer, ok
@@ -285,10 +288,12 @@ func (s *sink) objectScalar(f int, c *column, v any) {
 	}
 }
 
-// ArrayOf returns row i of a vector of arrays as a value of an Object: an array is a list, however many elements it has.
+// ArrayOf returns row i of a vector of arrays as a value of an Object: an array is a list, however
+// many elements it has.
 func ArrayOf(v *vector.Vector, i int) any { return v.ValueAt(i) }
 
-// StateOf returns row i of a vector of a complex type, such as sketches, as a value of an Object: the bytes of its state, which as text are base64.
+// StateOf returns row i of a vector of a complex type, such as sketches, as a value of an Object:
+// the bytes of its state, which as text are base64.
 func StateOf(v *vector.Vector, i int) any {
 	state, ok := v.ValueAt(i).(string)
 	if !ok {
@@ -297,8 +302,8 @@ func StateOf(v *vector.Vector, i int) any {
 	return []byte(state)
 }
 
-// ValueOf returns row i of a vector as a value of an Object. JSON is parsed; a list of one text is that text, of none nil, as a multi-value
-// string shows them.
+// ValueOf returns row i of a vector as a value of an Object. JSON is parsed; a list of one text is
+// that text, of none nil, as a multi-value string shows them.
 func ValueOf(v *vector.Vector, i int) any {
 	switch x := v.ValueAt(i).(type) {
 	case string:

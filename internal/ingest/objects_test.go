@@ -107,7 +107,8 @@ func TestS3SecretsAreNotShown(t *testing.T) {
 	}
 }
 
-// An object that is replaced between its listing and its reading, or between two reads, is no mix of both.
+// An object that is replaced between its listing and its reading, or between two reads, is no mix
+// of both.
 func TestObjectThatChangesIsAFault(t *testing.T) {
 	url, c := bucket(t, map[string]string{"o.json": strings.Repeat("{\"id\":1}\n", 1000)})
 	table := &Table{Source: s3Source(t, url, `"uris":["s3://b/o.json"]`), Format: &JSON{}, Fields: fields(t, "id long")}
@@ -148,8 +149,8 @@ func TestObjectSourceGuards(t *testing.T) {
 	}
 }
 
-// azureServer is the little of Azure's protocol that reading needs: listing, properties and ranges of one container. Allowed is asked about the
-// credentials of requests.
+// azureServer is the little of Azure's protocol that reading needs: listing, properties and ranges
+// of one container. Allowed is asked about the credentials of requests.
 func azureServer(t *testing.T, allowed func(authorization string) bool) string {
 	data := map[string]string{"in/a.json": `{"id":1}`, "in/b.json": `{"id":2}`}
 	mux := http.NewServeMux()
@@ -182,7 +183,8 @@ func azureServer(t *testing.T, allowed func(authorization string) bool) string {
 	return server.URL
 }
 
-// An app registration gets a token by its secret, uses it while it is good, and gets another one then.
+// An app registration gets a token by its secret, uses it while it is good, and gets another one
+// then.
 func TestAzureAppRegistration(t *testing.T) {
 	var mu sync.Mutex
 	issued, broken := 0, false

@@ -6,7 +6,8 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// The metadata of ORC files (the ORC specification, version 1): protobuf messages at the end of the file and of each stripe.
+// The metadata of ORC files (the ORC specification, version 1): protobuf messages at the end of the
+// file and of each stripe.
 
 // orcKind is a type of columns.
 type orcKind uint64
@@ -73,7 +74,8 @@ const (
 
 var errORCMetadata = errors.New("its metadata is damaged")
 
-// eachField calls f for the fields of a message: with the value of a varint, or the bytes of what has a length.
+// eachField calls f for the fields of a message: with the value of a varint, or the bytes of what
+// has a length.
 func eachField(b []byte, f func(field protowire.Number, v uint64, bytes []byte) error) error {
 	for len(b) > 0 {
 		number, kind, n := protowire.ConsumeTag(b)
@@ -218,7 +220,8 @@ func parseORCStripe(b []byte) (*orcStripeFooter, error) {
 	})
 }
 
-// checkTypes reports whether the types are a tree from type 0 on, which is a struct, and no deeper than may be. Subtypes come behind what they are of.
+// checkTypes reports whether the types are a tree from type 0 on, which is a struct, and no deeper
+// than may be. Subtypes come behind what they are of.
 func (t *orcTail) checkTypes() error {
 	if len(t.types) == 0 || t.types[0].kind != orcStruct || len(t.types) > maxFields {
 		return errors.New("its rows are no records")

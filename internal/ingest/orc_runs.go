@@ -1,6 +1,7 @@
 package ingest
 
-// orcByteRuns reads bytes in runs: a length of three or more and the byte, or below zero how many bytes follow.
+// orcByteRuns reads bytes in runs: a length of three or more and the byte, or below zero how many
+// bytes follow.
 type orcByteRuns struct {
 	in     *orcBytes
 	left   int
@@ -203,7 +204,8 @@ func (r *orcInts) direct(first byte) (int, error) {
 	return n, r.packed(n, orcWidth(first>>1&31), func(i int, v uint64) { r.buf[i] = r.number(v) })
 }
 
-// patched reads values above a base, of which some have more bits than the others, told in a list of gaps and bits.
+// patched reads values above a base, of which some have more bits than the others, told in a list
+// of gaps and bits.
 func (r *orcInts) patched(first byte) (int, error) {
 	n, err := r.length(first)
 	if err != nil {

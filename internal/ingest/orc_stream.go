@@ -93,7 +93,8 @@ func (u *orcUnpacker) unpack(dst, packed []byte) ([]byte, error) {
 	}
 }
 
-// orcBytes is the bytes of a stream. Its end is io.ErrUnexpectedEOF: who reads knows how much there must be.
+// orcBytes is the bytes of a stream. Its end is io.ErrUnexpectedEOF: who reads knows how much there
+// must be.
 type orcBytes struct {
 	src    io.Reader // what is stored; nil: nothing
 	unpack *orcUnpacker

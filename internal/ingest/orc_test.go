@@ -135,7 +135,8 @@ func TestORCOfPyarrow(t *testing.T) {
 	orcFiles(t, dir, checkORC)
 }
 
-// TestDamagedORC cuts a file everywhere and changes bytes in it: it is refused by a fault or read, and never more.
+// TestDamagedORC cuts a file everywhere and changes bytes in it: it is refused by a fault or read,
+// and never more.
 func TestDamagedORC(t *testing.T) {
 	file, err := os.ReadFile("testdata/orc/zlib.orc")
 	if err != nil {

@@ -13,12 +13,14 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// orcColumn gives the values of a column of a stripe, one after the other, as those of Objects. It is used by one goroutine.
+// orcColumn gives the values of a column of a stripe, one after the other, as those of Objects. It
+// is used by one goroutine.
 type orcColumn struct {
 	present *orcBits // nil: every row has a value
 	// value reads a value that is there.
 	value func() (any, error)
-	// text, long and double read it unboxed; nil: its type is another, or it is in a dictionary. A text is valid until the next is read.
+	// text, long and double read it unboxed; nil: its type is another, or it is in a dictionary. A
+	// text is valid until the next is read.
 	text   func() ([]byte, error)
 	long   func() (int64, error)
 	double func() (float64, error)
@@ -45,7 +47,8 @@ type orcReader struct {
 }
 
 const (
-	// maxORCDictionary bounds the bytes of a dictionary, maxORCEntries its entries: a stripe has as much text in it, not packed, in all.
+	// maxORCDictionary bounds the bytes of a dictionary, maxORCEntries its entries: a stripe has as
+	// much text in it, not packed, in all.
 	maxORCDictionary = 256 << 20
 	maxORCEntries    = 1 << 24
 	// maxORCElements bounds the elements of all lists and maps in a row.
@@ -180,7 +183,8 @@ func asDouble(v any) any {
 	return float64(v.(int64))
 }
 
-// decimal reads a number of any size: seven bits a byte, the lowest first, the sign in the lowest bit.
+// decimal reads a number of any size: seven bits a byte, the lowest first, the sign in the lowest
+// bit.
 func (b *orcBytes) decimal() (*big.Int, error) {
 	var words []byte // seven bits each
 	for {
@@ -206,8 +210,9 @@ func (b *orcBytes) decimal() (*big.Int, error) {
 	return n, nil
 }
 
-// times reads timestamps: seconds since the start of 2015 where the writer was, and nanoseconds with their trailing zeros told apart. A timestamp
-// without zone is the time on the writer's clock, which is taken for UTC.
+// times reads timestamps: seconds since the start of 2015 where the writer was, and nanoseconds
+// with their trailing zeros told apart. A timestamp without zone is the time on the writer's clock,
+// which is taken for UTC.
 func (r *orcReader) times(at uint64, kind orcKind) (func() (any, error), error) {
 	const base = 1_420_070_400
 	zone := chrono.UTC
@@ -235,7 +240,8 @@ func (r *orcReader) times(at uint64, kind orcKind) (func() (any, error), error) 
 				n *= 10
 			}
 		}
-		// Before 1970 Java's writer rounds seconds towards zero and tells the nanoseconds behind the second before; Arrow's tells them below zero.
+		// Before 1970 Java's writer rounds seconds towards zero and tells the nanoseconds behind the
+		// second before; Arrow's tells them below zero.
 		if s += start; s < 0 && n > 999_999 {
 			s--
 		}

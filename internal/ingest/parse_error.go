@@ -17,8 +17,8 @@ type ParseError struct {
 	Record, Line int64
 	// Reason says what is wrong.
 	Reason string
-	// Object is the record, and Flat what its flattenSpec makes of it, if it parses and only its fields are not what Field.Time and Field.Strict
-	// ask for.
+	// Object is the record, and Flat what its flattenSpec makes of it, if it parses and only its
+	// fields are not what Field.Time and Field.Strict ask for.
 	Object, Flat *Object
 	// Message is the number of the record of a stream among those that were decoded together, from 0;
 	// Record counts within it.
@@ -71,7 +71,8 @@ func shownName(name string) string {
 	return name
 }
 
-// multiValueFault is for a list of several values in a column that the statement uses as a single value.
+// multiValueFault is for a list of several values in a column that the statement uses as a single
+// value.
 func multiValueFault(column string) error {
 	return fault.InvalidInput("Column [%s] is a multi-value string. Please wrap the column using MV_TO_ARRAY() to proceed further.", column)
 }

@@ -12,8 +12,9 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// columnParts reads the columns of the parts of a file, its row groups or stripes, into vectors, several parts at a time. Each goroutine takes the
-// next part, decodes it batch by batch into the part's own channel, and waits there; the parts are given out in their order.
+// columnParts reads the columns of the parts of a file, its row groups or stripes, into vectors,
+// several parts at a time. Each goroutine takes the next part, decodes it batch by batch into the
+// part's own channel, and waits there; the parts are given out in their order.
 type columnParts struct {
 	order     chan chan decoded
 	out       chan decoded // of the part that is given out
@@ -24,7 +25,8 @@ type columnParts struct {
 // partBatches is how many batches of a part wait to be taken.
 const partBatches = 4
 
-// startColumnParts reads so many parts with read, which gives what it has to send until that says false.
+// startColumnParts reads so many parts with read, which gives what it has to send until that says
+// false.
 func startColumnParts(ctx context.Context, parts, decoders int, read func(part int, send func(decoded) bool) error, closeFile func() error) *columnParts {
 	r := &columnParts{order: make(chan chan decoded, parts), closeFile: closeFile}
 	type work struct {
@@ -102,7 +104,8 @@ type partColumn interface {
 // part is a row group or a stripe.
 type part struct {
 	rows int64
-	// column opens the column of field i; nil: the file has none, as files of one table need not have the same.
+	// column opens the column of field i; nil: the file has none, as files of one table need not have
+	// the same.
 	column func(i int, f Field, s *sink, flaws *partFlaws) (partColumn, error)
 	// records reads the part's rows once more, as objects.
 	records func() (objectReader, error)
@@ -200,8 +203,9 @@ func (c *valueColumn) close() error {
 	return c.done()
 }
 
-// partFlaws are the rows of a part whose fields are not all what they must be. Columns are read one after the other and know no records, so that
-// those are read a second time, as objects, if there is anything to say of them.
+// partFlaws are the rows of a part whose fields are not all what they must be. Columns are read one
+// after the other and know no records, so that those are read a second time, as objects, if there
+// is anything to say of them.
 type partFlaws struct {
 	open  func() (objectReader, error)
 	found map[int]flaw // by row of the batch
@@ -216,7 +220,8 @@ func (p *partFlaws) add(row int, f flaw) {
 	p.found[row] |= f
 }
 
-// take notes the flawed rows of b, which begins at a row of the part, in what s gives out, and returns the rows that are left.
+// take notes the flawed rows of b, which begins at a row of the part, in what s gives out, and
+// returns the rows that are left.
 func (p *partFlaws) take(s *sink, b *vector.Batch, first int64) (*vector.Batch, error) {
 	var bad []int
 	for _, row := range slices.Sorted(maps.Keys(p.found)) {

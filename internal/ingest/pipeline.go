@@ -7,8 +7,8 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// pipeline decodes chunks on several goroutines and gives them back in their order: one goroutine reads and cuts, the others decode. At most
-// chunksInFlight per decoder are read and not yet taken.
+// pipeline decodes chunks on several goroutines and gives them back in their order: one goroutine
+// reads and cuts, the others decode. At most chunksInFlight per decoder are read and not yet taken.
 type pipeline struct {
 	order  chan *job
 	wait   sync.WaitGroup
@@ -70,7 +70,8 @@ func startPipeline(ctx context.Context, next func() (chunk, error), recycle func
 	return p
 }
 
-// guarded runs f and turns a panic into its error: a goroutine's panic must reach the root of its query as a fault.
+// guarded runs f and turns a panic into its error: a goroutine's panic must reach the root of its
+// query as a fault.
 func guarded(f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -18,8 +18,9 @@ type Stats struct {
 
 // Reader yields the rows of one split in their order.
 //
-// Next is called from one goroutine at a time. A batch stays valid as long as it is referenced. Next returns io.EOF at the end and stops
-// within one chunk of ctx being done. Close ends the goroutines and may be called at any time by the goroutine that calls Next.
+// Next is called from one goroutine at a time. A batch stays valid as long as it is referenced.
+// Next returns io.EOF at the end and stops within one chunk of ctx being done. Close ends the
+// goroutines and may be called at any time by the goroutine that calls Next.
 type Reader struct {
 	table    *Table
 	split    Split
@@ -36,8 +37,9 @@ type Reader struct {
 	malformed wellFormed
 }
 
-// producer yields what the records of a split became, in their order, and the line that the places in it count from; io.EOF after the last.
-// It is used by one goroutine at a time. When stop is called the context it was started with is done.
+// producer yields what the records of a split became, in their order, and the line that the places
+// in it count from; io.EOF after the last. It is used by one goroutine at a time. When stop is
+// called the context it was started with is done.
 type producer interface {
 	next(ctx context.Context) (decoded, int64, error)
 	stop() error

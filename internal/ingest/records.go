@@ -21,13 +21,15 @@ type Record struct {
 	Reason string
 }
 
-// objectReader yields the records of a split in their order, io.EOF after the last. Next is called from one goroutine at a time.
+// objectReader yields the records of a split in their order, io.EOF after the last. Next is called
+// from one goroutine at a time.
 type objectReader interface {
 	next(ctx context.Context) (Record, error)
 	close() error
 }
 
-// Records yields the records of one split as objects, for those who do not know the columns yet: previews, discovery, streams.
+// Records yields the records of one split as objects, for those who do not know the columns yet:
+// previews, discovery, streams.
 type Records struct {
 	src  objectReader
 	flat *flattening
@@ -71,7 +73,8 @@ func (t *Table) Records(ctx context.Context, split Split, opts *Options) (*Recor
 	return r, nil
 }
 
-// Next returns the next record as it is in the input; Flatten makes its columns. It returns io.EOF at the end.
+// Next returns the next record as it is in the input; Flatten makes its columns. It returns io.EOF
+// at the end.
 func (r *Records) Next(ctx context.Context) (rec Record, err error) {
 	if err := ctx.Err(); err != nil {
 		return Record{}, err
@@ -87,10 +90,12 @@ func (r *Records) Next(ctx context.Context) (rec Record, err error) {
 	return rec, err
 }
 
-// Reach returns the columns of a record that may be asked for by name: those of Flatten, and all that is at its root.
+// Reach returns the columns of a record that may be asked for by name: those of Flatten, and all
+// that is at its root.
 func (r *Records) Reach(o *Object) *Object { return r.flat.reach(o) }
 
-// Flatten returns the columns of a record as the flattenSpec says: with nested set also objects at its root.
+// Flatten returns the columns of a record as the flattenSpec says: with nested set also objects at
+// its root.
 func (r *Records) Flatten(o *Object, nested bool) *Object { return r.flat.flatten(o, nested) }
 
 // ParseError returns the error of the record that Next gave last.

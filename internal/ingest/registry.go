@@ -19,8 +19,9 @@ import (
 	"github.com/hengedb/henge/internal/secret"
 )
 
-// registry is a schema registry with the interface of Confluent's: messages begin with a byte 0 and the number of their schema in four bytes.
-// What it said of a schema never changes and is kept. It is safe for use by many goroutines.
+// registry is a schema registry with the interface of Confluent's: messages begin with a byte 0 and
+// the number of their schema in four bytes. What it said of a schema never changes and is kept. It
+// is safe for use by many goroutines.
 type registry struct {
 	urls     []string
 	headers  dynamicConfig
@@ -48,7 +49,8 @@ type registered struct {
 	name string // by which another one refers to it
 }
 
-// dynamicConfig is an object of texts, some of which a provider among its members tells (spec/streaming.md, 5.3).
+// dynamicConfig is an object of texts, some of which a provider among its members tells
+// (spec/streaming.md, 5.3).
 type dynamicConfig map[string]json.RawMessage
 
 // resolve returns the texts.
@@ -70,7 +72,8 @@ func (c dynamicConfig) resolve(access *Access) (map[string]string, error) {
 }
 
 const (
-	// registrySchemas is how many schemas a registry keeps decoders of when its capacity isn't given, and at most.
+	// registrySchemas is how many schemas a registry keeps decoders of when its capacity isn't given,
+	// and at most.
 	registrySchemas = 10_000
 	// registryReferences bounds the schemas that one refers to, those that these refer to included.
 	registryReferences = 100
@@ -233,7 +236,8 @@ type unusableSchema struct{ error }
 // Unwrap returns the fault.
 func (e unusableSchema) Unwrap() error { return e.error }
 
-// get asks one address after the other. That there is no such schema is an error of the message; that none answers is a fault.
+// get asks one address after the other. That there is no such schema is an error of the message;
+// that none answers is a fault.
 func (c *registryClient) get(ctx context.Context, path string) (out registered, err error) {
 	for _, base := range c.urls {
 		var ok bool

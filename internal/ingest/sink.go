@@ -8,20 +8,23 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// Field is a column wanted from the input. Several may have one name, where one of them is the time.
+// Field is a column wanted from the input. Several may have one name, where one of them is the
+// time.
 type Field struct {
 	Name string
 	// Type is LONG, DOUBLE, FLOAT, STRING, an array of these, or COMPLEX<json>.
 	Type vector.Type
-	// Multi marks a multi-value string, of type ARRAY<STRING>: a scalar is one value. A STRING that is not multi refuses rows with several
-	// values, because no single value would be right.
+	// Multi marks a multi-value string, of type ARRAY<STRING>: a scalar is one value. A STRING that is
+	// not multi refuses rows with several values, because no single value would be right.
 	Multi bool
-	// Time, when set, makes the field the time of its row in milliseconds; its Type is LONG. A record without one is no row.
+	// Time, when set, makes the field the time of its row in milliseconds; its Type is LONG. A record
+	// without one is no row.
 	Time *Instants
-	// Strict says of a field of numbers that its values must be such. A record with another is a row, which has null for it, and is handed to
-	// Options.OnParseError, too.
+	// Strict says of a field of numbers that its values must be such. A record with another is a row,
+	// which has null for it, and is handed to Options.OnParseError, too.
 	Strict bool
-	// Single says of a STRING that its values decide where the row goes, for the error about a row with several.
+	// Single says of a STRING that its values decide where the row goes, for the error about a row
+	// with several.
 	Single bool
 }
 
@@ -92,7 +95,8 @@ type sink struct {
 
 func (s *sink) rows() *sink { return s }
 
-// twin is a field that has the name of an earlier one: a value may be the time of its row and a column, too.
+// twin is a field that has the name of an earlier one: a value may be the time of its row and a
+// column, too.
 type twin struct{ of, field int }
 
 // twinsOf returns the fields whose names others have before them.
@@ -119,8 +123,9 @@ func newSink(fields []Field, opts *Options) *sink {
 	return s
 }
 
-// begin starts a chunk of so many bytes; 0: of some number of rows that is not known. The rows of a chunk that are more than a batch holds are divided
-// evenly, so that no small batches follow large ones, and each has the room that the rows of the chunk before needed, and a little more.
+// begin starts a chunk of so many bytes; 0: of some number of rows that is not known. The rows of a
+// chunk that are more than a batch holds are divided evenly, so that no small batches follow large
+// ones, and each has the room that the rows of the chunk before needed, and a little more.
 func (s *sink) begin(bytes int) {
 	s.out = decoded{bytes: int64(bytes)}
 	s.full, s.room = vector.BatchRows, s.before.rows
@@ -246,7 +251,8 @@ func (c *column) number(n number) {
 	}
 }
 
-// textScalar appends a value that is text in the input, converted to the type of c: what is no number becomes null.
+// textScalar appends a value that is text in the input, converted to the type of c: what is no
+// number becomes null.
 func (s *sink) textScalar(f int, c *column, text []byte) {
 	switch c.typ.Kind {
 	case vector.KindString:
@@ -272,7 +278,8 @@ func (c *column) numeral(text []byte) {
 	}
 }
 
-// textCell appends the text of field f, of a text format. A list delimiter within it makes several values.
+// textCell appends the text of field f, of a text format. A list delimiter within it makes several
+// values.
 func (s *sink) textCell(f int, text, listDelimiter []byte) {
 	c := s.columns[f]
 	if len(text) == 0 {

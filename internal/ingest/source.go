@@ -14,12 +14,14 @@ import (
 	"github.com/hengedb/henge/internal/jsontext"
 )
 
-// Source says where input lies. The concrete sources are Inline, Local, HTTP, Objects, HDFS, SQL, Datasource
-// and Combining; nothing else implements it. A Source is immutable, validated when it is parsed and safe for use by many goroutines.
+// Source says where input lies. The concrete sources are Inline, Local, HTTP, Objects, HDFS, SQL,
+// Datasource and Combining; nothing else implements it. A Source is immutable, validated when it is
+// parsed and safe for use by many goroutines.
 type Source interface {
 	// Type returns the type id of the wire form.
 	Type() string
-	// List returns what there is to read, in an order that does not change from call to call. Empty files are left out.
+	// List returns what there is to read, in an order that does not change from call to call. Empty
+	// files are left out.
 	List(ctx context.Context, access *Access) ([]Entity, error)
 	// MarshalJSON returns the wire form with secrets replaced.
 	json.Marshaler
@@ -34,18 +36,21 @@ type Entity interface {
 	Size() int64
 	// Seekable reports whether Open takes an offset.
 	Seekable() bool
-	// Open starts reading at offset, which is 0 unless the entity is seekable. The caller closes the reader. Errors of the environment
-	// come as faults that name the entity.
+	// Open starts reading at offset, which is 0 unless the entity is seekable. The caller closes the
+	// reader. Errors of the environment come as faults that name the entity.
 	Open(ctx context.Context, offset int64) (io.ReadCloser, error)
-	// SystemField returns the value of a system field (__file_uri, __file_path, __file_bucket) and whether the entity has it.
+	// SystemField returns the value of a system field (__file_uri, __file_path, __file_bucket) and
+	// whether the entity has it.
 	SystemField(name string) (string, bool)
 }
 
-// Access says what sources may touch. The zero value allows everything and uses the machine's clock.
+// Access says what sources may touch. The zero value allows everything and uses the machine's
+// clock.
 type Access struct {
 	// LocalDirs are the folders that local sources may read, after links are resolved; nil: any.
 	LocalDirs []string
-	// CheckAddress, when set, is asked before a connection is made, for redirects too, and may refuse with a fault.
+	// CheckAddress, when set, is asked before a connection is made, for redirects too, and may refuse
+	// with a fault.
 	CheckAddress func(netip.AddrPort) error
 	// HTTPProtocols are the allowed schemes; nil: http and https.
 	HTTPProtocols []string
@@ -55,9 +60,11 @@ type Access struct {
 	HDFS HDFSAccess
 	// Getenv resolves passwords of type "environment"; nil: they are refused.
 	Getenv func(name string) (string, bool)
-	// OpenDatasource reads the rows of a datasource of this system; nil: sources of that type are refused.
+	// OpenDatasource reads the rows of a datasource of this system; nil: sources of that type are
+	// refused.
 	OpenDatasource func(context.Context, *Datasource) (ObjectReader, error)
-	// S3 is the store of objects whose source names neither a store nor keys; the zero value is the public one with the machine's credentials.
+	// S3 is the store of objects whose source names neither a store nor keys; the zero value is the
+	// public one with the machine's credentials.
 	S3 s3.Options
 	// Clock times retries.
 	Clock clock.Clock
@@ -131,7 +138,8 @@ func invalidField(field, format string, args ...any) error {
 	return fault.InvalidInput("Invalid value for the field [%s]. Reason: ["+format+"]", append([]any{field}, args...)...)
 }
 
-// decodeWire reads a wire object. Members that mean nothing here are ignored, as the reference does.
+// decodeWire reads a wire object. Members that mean nothing here are ignored, as the reference
+// does.
 func decodeWire(field string, text json.RawMessage, into any) error {
 	if err := jsontext.Read(text, into); err != nil {
 		return invalidField(field, "%s", fault.JSONProblem(err))

@@ -81,7 +81,8 @@ func (s *Datasource) List(_ context.Context, access *Access) ([]Entity, error) {
 	return []Entity{&datasourceEntity{source: s, access: access}}, nil
 }
 
-// ObjectReader yields rows as objects, io.EOF after the last. It is used by one goroutine at a time.
+// ObjectReader yields rows as objects, io.EOF after the last. It is used by one goroutine at a
+// time.
 type ObjectReader interface {
 	Next(ctx context.Context) (*Object, error)
 	Close() error

@@ -10,10 +10,11 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// HDFS is files of Hadoop file systems. They are read through WebHDFS, the REST interface of name nodes, which sends readers on to the data nodes.
+// HDFS is files of Hadoop file systems. They are read through WebHDFS, the REST interface of name
+// nodes, which sends readers on to the data nodes.
 type HDFS struct {
-	// Paths are hdfs://host:port/path, webhdfs://host:port/path, or paths of the default file system. Their names may be patterns; a directory stands
-	// for the files in it.
+	// Paths are hdfs://host:port/path, webhdfs://host:port/path, or paths of the default file system.
+	// Their names may be patterns; a directory stands for the files in it.
 	Paths        []string
 	SystemFields []string
 }
@@ -22,7 +23,8 @@ type HDFS struct {
 type HDFSAccess struct {
 	// Protocols are the schemes that paths may have; nil: hdfs, webhdfs and swebhdfs.
 	Protocols []string
-	// NameNodes are the addresses of WebHDFS, "nn:8020=http://nn:9870", by the host and port of paths; several of one are tried in turn.
+	// NameNodes are the addresses of WebHDFS, "nn:8020=http://nn:9870", by the host and port of paths;
+	// several of one are tried in turn.
 	NameNodes []string
 	// DefaultFS is what paths without a scheme belong to, as hdfs://nn:8020; "": they are refused.
 	DefaultFS string

@@ -97,7 +97,8 @@ func (*HTTP) source() {}
 
 func (s *HTTP) systemFields() []string { return s.SystemFields }
 
-// List checks the URIs against what is allowed and returns one entity for each; nothing is asked of the servers.
+// List checks the URIs against what is allowed and returns one entity for each; nothing is asked of
+// the servers.
 func (s *HTTP) List(_ context.Context, access *Access) ([]Entity, error) {
 	protocols := httpProtocols(access)
 	for name := range s.headers {
@@ -128,7 +129,8 @@ func httpProtocols(access *Access) []string {
 	return httpSchemes
 }
 
-// guardedDialer asks CheckAddress at the moment of dialing, when names are resolved: a redirect or a changing DNS answer can't get around it.
+// guardedDialer asks CheckAddress at the moment of dialing, when names are resolved: a redirect or
+// a changing DNS answer can't get around it.
 func guardedDialer(access *Access) *net.Dialer {
 	dialer := &net.Dialer{Timeout: 10 * time.Second}
 	if access != nil && access.CheckAddress != nil {
@@ -198,7 +200,8 @@ func (e *httpEntity) SystemField(name string) (string, bool) {
 	return "", false
 }
 
-// Open sends the request; the body resumes by ranges when the connection breaks, as long as the server says it is the same object.
+// Open sends the request; the body resumes by ranges when the connection breaks, as long as the
+// server says it is the same object.
 func (e *httpEntity) Open(ctx context.Context, offset int64) (io.ReadCloser, error) {
 	b := &httpBody{e: e, ctx: ctx, offset: offset}
 	if err := b.connect(); err != nil {
@@ -335,7 +338,8 @@ func (b *httpBody) Close() error {
 	return err
 }
 
-// transportProblem is the innermost message of a connection that failed, without the URL, which may hold a secret.
+// transportProblem is the innermost message of a connection that failed, without the URL, which may
+// hold a secret.
 func transportProblem(err error) string {
 	if wrapped, ok := errors.AsType[*url.Error](err); ok {
 		err = wrapped.Err

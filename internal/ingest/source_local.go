@@ -64,8 +64,9 @@ func (*Local) source() {}
 
 func (s *Local) systemFields() []string { return s.SystemFields }
 
-// List walks the folder, or checks the named files, and returns the files in the order of their paths. Pipes and devices are none: a call that
-// opens or reads one may wait forever, and nothing could end it.
+// List walks the folder, or checks the named files, and returns the files in the order of their
+// paths. Pipes and devices are none: a call that opens or reads one may wait forever, and nothing
+// could end it.
 func (s *Local) List(ctx context.Context, access *Access) ([]Entity, error) {
 	if s.BaseDir == "" {
 		return s.listFiles(access)
@@ -152,10 +153,12 @@ func (s *Local) listFolder(ctx context.Context, access *Access) ([]Entity, error
 	return out, err
 }
 
-// AllowLocal refuses a path that local sources may not read, for those who read local files in other ways.
+// AllowLocal refuses a path that local sources may not read, for those who read local files in
+// other ways.
 func AllowLocal(access *Access, path string) error { return allowedLocal(access, path) }
 
-// allowedLocal refuses paths outside the allowed folders. Links are resolved on both sides, so neither ".." nor a link leads out.
+// allowedLocal refuses paths outside the allowed folders. Links are resolved on both sides, so
+// neither ".." nor a link leads out.
 func allowedLocal(access *Access, path string) error {
 	if access == nil || access.LocalDirs == nil {
 		return nil
@@ -164,7 +167,8 @@ func allowedLocal(access *Access, path string) error {
 	return err
 }
 
-// withinAllowed returns the allowed folder that a path is in, and the path from there, both without links.
+// withinAllowed returns the allowed folder that a path is in, and the path from there, both without
+// links.
 func withinAllowed(access *Access, path string) (dir, rel string, err error) {
 	real, err := realPath(path)
 	if err != nil {
@@ -182,7 +186,8 @@ func withinAllowed(access *Access, path string) (dir, rel string, err error) {
 	return "", "", fault.Forbidden("Input path [%s] is outside the directories that ingestion may read", path)
 }
 
-// openLocal opens a file by a path on which nothing leads out of the allowed folders, whatever has changed since it was listed.
+// openLocal opens a file by a path on which nothing leads out of the allowed folders, whatever has
+// changed since it was listed.
 func openLocal(access *Access, path string) (*os.File, error) {
 	if access == nil || access.LocalDirs == nil {
 		return os.Open(path)
@@ -269,7 +274,8 @@ func (e localEntity) Open(ctx context.Context, offset int64) (io.ReadCloser, err
 	return localFile{f, e.path, ctx}, nil
 }
 
-// same refuses a file that is not the one that was listed, or has lost some of it. One that grows is read as far as it goes.
+// same refuses a file that is not the one that was listed, or has lost some of it. One that grows
+// is read as far as it goes.
 func (e localEntity) same(f *os.File) error {
 	info, err := f.Stat()
 	if err != nil {
@@ -281,8 +287,8 @@ func (e localEntity) same(f *os.File) error {
 	return nil
 }
 
-// localFile gives read errors the name of the file. What reads it stops when its context is done, also where it looks for the end of a record
-// that is not in sight.
+// localFile gives read errors the name of the file. What reads it stops when its context is done,
+// also where it looks for the end of a record that is not in sight.
 type localFile struct {
 	*os.File
 	path string

@@ -13,7 +13,8 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// Objects is objects of an object store: type "s3", "google" or "azureStorage" (and its older spelling "azure").
+// Objects is objects of an object store: type "s3", "google" or "azureStorage" (and its older
+// spelling "azure").
 type Objects struct {
 	// SystemFields are the columns that describe the object rather than its content.
 	SystemFields []string
@@ -190,7 +191,8 @@ func (*Objects) source() {}
 
 func (s *Objects) systemFields() []string { return s.SystemFields }
 
-// List asks the store for what lies under the prefixes and for the sizes of the named objects, in the order of their keys.
+// List asks the store for what lies under the prefixes and for the sizes of the named objects, in
+// the order of their keys.
 func (s *Objects) List(ctx context.Context, access *Access) ([]Entity, error) {
 	store, err := s.kind.connect(ctx, &s.wire, access)
 	if err != nil {

@@ -127,7 +127,8 @@ func (e *sqlEntity) openRecords(ctx context.Context) (objectReader, error) {
 	return &sqlRows{db: db, rows: rows, names: names, values: values}, nil
 }
 
-// open connects to the database. A file of SQLite is opened for reading only and must be where local sources may read.
+// open connects to the database. A file of SQLite is opened for reading only and must be where
+// local sources may read.
 func (s *SQL) open(access *Access) (*sql.DB, error) {
 	uri := strings.TrimPrefix(s.database.Connector.URI, "jdbc:")
 	if s.database.Type == "sqlite" {
@@ -186,7 +187,8 @@ type sqlRows struct {
 	values []func(any) any
 }
 
-// sqlValue returns what makes values of Objects of a column's. Bytes are text but in columns of bytes, and numbers in columns of decimals.
+// sqlValue returns what makes values of Objects of a column's. Bytes are text but in columns of
+// bytes, and numbers in columns of decimals.
 func sqlValue(typ string) func(any) any {
 	binary := strings.Contains(typ, "BLOB") || strings.Contains(typ, "BINARY") || typ == "BYTEA" || typ == "BIT" || typ == "GEOMETRY" || typ == ""
 	return func(v any) any {

@@ -101,7 +101,8 @@ func TestLocalFoldersHaveRegularFilesOnly(t *testing.T) {
 	}
 }
 
-// A record whose end is not in sight is looked for within one read of the file, as far as the reader of rows can see.
+// A record whose end is not in sight is looked for within one read of the file, as far as the
+// reader of rows can see.
 func TestLocalReadsStopWithTheirContext(t *testing.T) {
 	file := write(t, filepath.Join(t.TempDir(), "a.json"), strings.Repeat(" ", 1<<20))
 	list, err := (&Local{Files: []string{file}}).List(t.Context(), nil)
@@ -395,7 +396,8 @@ func TestOneBadRecordInAMillion(t *testing.T) {
 	}
 }
 
-// What is read is what was listed: a file that came later is left out, one that is gone or cut since then is a fault.
+// What is read is what was listed: a file that came later is left out, one that is gone or cut
+// since then is a fault.
 func TestListingThatChanges(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"a.json", "b.json", "c.json"} {

@@ -11,16 +11,19 @@ type Split struct {
 	Entity Entity
 	// File numbers the entity within its source, from 0.
 	File int
-	// Offset and End bound the bytes whose records belong to the split; End is -1 for the rest of the entity.
+	// Offset and End bound the bytes whose records belong to the split; End is -1 for the rest of the
+	// entity.
 	Offset, End int64
-	// exact says that records begin at the bounds; else the first boundaries at or after them are looked for.
+	// exact says that records begin at the bounds; else the first boundaries at or after them are
+	// looked for.
 	exact bool
 }
 
 // First reports whether the split is the first of its entity: counting first splits counts files.
 func (s Split) First() bool { return s.Offset == 0 }
 
-// Splits lists what there is to read. Plain files larger than about twice size bytes are cut where their format can be; with size 0 none is.
+// Splits lists what there is to read. Plain files larger than about twice size bytes are cut where
+// their format can be; with size 0 none is.
 func (t *Table) Splits(ctx context.Context, opts *Options, size int64) ([]Split, error) {
 	entities, err := t.Source.List(ctx, opts.Access)
 	if err != nil {
@@ -50,7 +53,8 @@ func (t *Table) Splits(ctx context.Context, opts *Options, size int64) ([]Split,
 	return out, nil
 }
 
-// bounds returns where to cut a file, about every step bytes; exact says that records begin there. None: it can't be cut.
+// bounds returns where to cut a file, about every step bytes; exact says that records begin there.
+// None: it can't be cut.
 func (t *Table) bounds(ctx context.Context, in *input, step int64) (bounds []int64, exact bool, err error) {
 	e := in.split.Entity
 	even := func() (bounds []int64) {
@@ -100,8 +104,9 @@ func (t *Table) bounds(ctx context.Context, in *input, step int64) (bounds []int
 	return nil, false, nil
 }
 
-// lookForBounds reads a file for boundaries of records, from its first record at from on. Where a newline is within quotes or not depends
-// on all that is before it, but looking for both is many times quicker than reading the values.
+// lookForBounds reads a file for boundaries of records, from its first record at from on. Where a
+// newline is within quotes or not depends on all that is before it, but looking for both is many
+// times quicker than reading the values.
 func lookForBounds(ctx context.Context, in *input, cut cutter, from, step int64) (bounds []int64, err error) {
 	src, err := in.split.Entity.Open(ctx, from)
 	if err != nil {

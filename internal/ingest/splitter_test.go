@@ -45,7 +45,8 @@ func TestBareLinesAreSplitAlike(t *testing.T) {
 	}
 }
 
-// The rows of a chunk that are more than one batch holds are divided evenly, once it is known how many there are in so many bytes.
+// The rows of a chunk that are more than one batch holds are divided evenly, once it is known how
+// many there are in so many bytes.
 func TestBatchesOfChunksAreEven(t *testing.T) {
 	const perChunk = vector.BatchRows * 5 / 4
 	line := []byte("12345,67\n")

@@ -18,8 +18,8 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// packedFile writes a packed file of noise that is larger than what is kept in memory, as a file that must be read at any place is copied whole before
-// anything of it is read.
+// packedFile writes a packed file of noise that is larger than what is kept in memory, as a file
+// that must be read at any place is copied whole before anything of it is read.
 func packedFile(t *testing.T) string {
 	t.Helper()
 	noise := make([]byte, spoolMemory+1<<20)
@@ -42,8 +42,8 @@ func packedFile(t *testing.T) string {
 	return path
 }
 
-// A temporary copy for which there is no room, or no folder, is a fault that names the input, and nothing is left of it: neither files nor what was
-// reserved of the disk.
+// A temporary copy for which there is no room, or no folder, is a fault that names the input, and
+// nothing is left of it: neither files nor what was reserved of the disk.
 func TestNoRoomForTheCopyOfAPackedFile(t *testing.T) {
 	path := packedFile(t)
 	for _, kind := range []string{"parquet", "orc"} {

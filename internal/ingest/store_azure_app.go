@@ -24,8 +24,9 @@ const (
 	tokenMargin = 2 * time.Minute
 )
 
-// azureApp is an app registration of Azure: it gets tokens by its secret (OAuth 2.0, client credentials) and puts them on requests, as a
-// policy.Policy. It is safe for use by many goroutines.
+// azureApp is an app registration of Azure: it gets tokens by its secret (OAuth 2.0, client
+// credentials) and puts them on requests, as a policy.Policy. It is safe for use by many
+// goroutines.
 type azureApp struct {
 	authority, tenant, id, secret string
 	http                          *http.Client

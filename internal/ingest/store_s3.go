@@ -13,7 +13,8 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// connectS3 reaches the public service or, by endpointConfig, another store. Credentials are those given, else the machine's.
+// connectS3 reaches the public service or, by endpointConfig, another store. Credentials are those
+// given, else the machine's.
 func connectS3(ctx context.Context, w *objectsWire, access *Access) (objectStore, error) {
 	return connectS3At(ctx, w, access, "")
 }
@@ -69,8 +70,8 @@ func connectS3At(ctx context.Context, w *objectsWire, access *Access, endpoint s
 	return s3Objects{c}, nil
 }
 
-// NewestS3 returns the URI and the version of the object that was changed last among those below a prefix (s3://bucket/key) whose names match; "" if
-// there is none.
+// NewestS3 returns the URI and the version of the object that was changed last among those below a
+// prefix (s3://bucket/key) whose names match; "" if there is none.
 func NewestS3(ctx context.Context, prefix string, access *Access, match func(name string) bool) (uri, version string, err error) {
 	below, err := storeKinds["s3"].parse(prefix)
 	if err != nil {

@@ -16,7 +16,8 @@ type Table struct {
 	Fields []Field
 }
 
-// Options say how to read. The zero value reads with one decoder, the default limits and without tolerance for bad records.
+// Options say how to read. The zero value reads with one decoder, the default limits and without
+// tolerance for bad records.
 type Options struct {
 	// Access says what sources may touch; nil: everything.
 	Access *Access
@@ -25,26 +26,31 @@ type Options struct {
 	// ChunkBytes and MaxRecordBytes replace the default sizes when positive.
 	ChunkBytes     int
 	MaxRecordBytes int
-	// TempDir is where files that must be read at any place, and can't be where they lie, are copied; "": the machine's folder for such.
+	// TempDir is where files that must be read at any place, and can't be where they lie, are copied;
+	// "": the machine's folder for such.
 	TempDir string
 	// MaxSpoolBytes bounds such a copy when positive.
 	MaxSpoolBytes int64
 	// Disk counts the bytes of such copies; nil: nothing does.
 	Disk *budget.Budget
-	// Shape, when set, learns from the records that are rows, of all their fields. It is for one decoder.
+	// Shape, when set, learns from the records that are rows, of all their fields. It is for one
+	// decoder.
 	Shape *Shape
-	// RemoveNullBytes strips U+0000 from strings, which otherwise ends the reading with a NullByteError.
+	// RemoveNullBytes strips U+0000 from strings, which otherwise ends the reading with a
+	// NullByteError.
 	RemoveNullBytes bool
 	// KeepNullBytes lets U+0000 be.
 	KeepNullBytes bool
-	// OnParseError is told of records that are no rows, in their order, from the goroutine that calls Next. An error that it returns
-	// ends the reading. nil: the first such record ends it.
+	// OnParseError is told of records that are no rows, in their order, from the goroutine that calls
+	// Next. An error that it returns ends the reading. nil: the first such record ends it.
 	OnParseError func(*ParseError) error
-	// OnNotice is told of what a user should know of an input though it is read. It may be called by any goroutine; nil: nobody asks.
+	// OnNotice is told of what a user should know of an input though it is read. It may be called by
+	// any goroutine; nil: nobody asks.
 	OnNotice func(*Notice)
 }
 
-// Notice is something of an input that a user should know, though it ends nothing: a file of an archive that was left out, bytes that are no text.
+// Notice is something of an input that a user should know, though it ends nothing: a file of an
+// archive that was left out, bytes that are no text.
 type Notice struct {
 	// Path is the name of the entity; "" for inline text.
 	Path string

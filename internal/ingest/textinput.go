@@ -116,14 +116,16 @@ func (t *textInput) checkHeader() error {
 	return nil
 }
 
-// linesBefore counts the lines of the file before the split: asked only when a record there does not parse.
+// linesBefore counts the lines of the file before the split: asked only when a record there does
+// not parse.
 func (t *textInput) linesBefore(ctx context.Context) (int64, error) {
 	src, err := t.in.split.Entity.Open(ctx, 0)
 	if err != nil {
 		return 0, err
 	}
 	defer src.Close()
-	// A split begins behind the end of a line, so that a carriage return at the end of what is counted ends a line by itself.
+	// A split begins behind the end of a line, so that a carriage return at the end of what is counted
+	// ends a line by itself.
 	lines, held, buf := int64(0), 0, make([]byte, 256<<10)
 	for left := t.start; left > 0; {
 		n, err := src.Read(buf[held:min(left+int64(held), int64(len(buf)))])

@@ -8,16 +8,19 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// texts collects strings, as codes of a dictionary while that saves something and else one after the other.
+// texts collects strings, as codes of a dictionary while that saves something and else one after
+// the other.
 //
-// A dictionary that stays small serves batch after batch, so that whoever keeps what it learnt of a dictionary keeps it for long. One that
-// grows is begun anew with each batch. Values that are mostly different are collected plain, and now and then tried again.
+// A dictionary that stays small serves batch after batch, so that whoever keeps what it learnt of a
+// dictionary keeps it for long. One that grows is begun anew with each batch. Values that are
+// mostly different are collected plain, and now and then tried again.
 type texts struct {
 	plain  bool
 	opaque bool // always plain
 	tried  int  // batches since the dictionary was given up
 
-	// Of the dictionary. Entries are only ever appended, so that dictionaries given away may share the memory.
+	// Of the dictionary. Entries are only ever appended, so that dictionaries given away may share the
+	// memory.
 	seed    maphash.Seed
 	blob    []byte
 	offsets []uint32 // one more than entries; empty: the next entry is the first
@@ -31,7 +34,8 @@ type texts struct {
 }
 
 const (
-	// keptEntries and keptBytes bound a dictionary that is kept for the next batch: frames and results that carry it stay small.
+	// keptEntries and keptBytes bound a dictionary that is kept for the next batch: frames and results
+	// that carry it stay small.
 	keptEntries = 1024
 	keptBytes   = 64 << 10
 	// retryAfter is how many plain batches pass before a dictionary is tried again.
@@ -123,7 +127,8 @@ func (t *texts) build(v *vector.Vector, rows int) {
 		t.codes = t.codes[:0]
 		return
 	case t.entries() > keptEntries && t.entries() > rows/2:
-		// No dictionary is better than one of many entries: nothing is shared, and each would be looked at twice.
+		// No dictionary is better than one of many entries: nothing is shared, and each would be looked
+		// at twice.
 		v.Strings = make([]string, rows)
 		d := t.dict()
 		for i, c := range t.codes {

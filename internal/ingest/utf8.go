@@ -5,8 +5,9 @@ import (
 	"unicode/utf8"
 )
 
-// validUTF8 returns b with every maximal part that is no UTF-8 replaced by U+FFFD, as Java's decoder does and package unicode/utf8, which
-// counts bytes, does not: E2 82 is one replacement, not two. Valid input is returned as it is.
+// validUTF8 returns b with every maximal part that is no UTF-8 replaced by U+FFFD, as Java's
+// decoder does and package unicode/utf8, which counts bytes, does not: E2 82 is one replacement,
+// not two. Valid input is returned as it is.
 func validUTF8(b []byte) []byte {
 	if utf8.Valid(b) {
 		return b
@@ -15,7 +16,8 @@ func validUTF8(b []byte) []byte {
 	return out
 }
 
-// replaceMalformed does that, and returns how many parts it has replaced, and the place of the first.
+// replaceMalformed does that, and returns how many parts it has replaced, and the place of the
+// first.
 func replaceMalformed(b []byte) (out []byte, count int64, first int) {
 	out = make([]byte, 0, len(b)+len(b)/8)
 	for i := 0; i < len(b); {
@@ -34,8 +36,8 @@ func replaceMalformed(b []byte) (out []byte, count int64, first int) {
 	return out, count, first
 }
 
-// malformedLen returns the length of the longest start of a well-formed sequence at the head of b, at least 1 (Unicode 3.9, U+FFFD
-// substitution of maximal subparts).
+// malformedLen returns the length of the longest start of a well-formed sequence at the head of b,
+// at least 1 (Unicode 3.9, U+FFFD substitution of maximal subparts).
 func malformedLen(b []byte) int {
 	lo, hi, need := byte(0x80), byte(0xBF), 0
 	switch c := b[0]; {

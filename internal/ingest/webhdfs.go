@@ -15,8 +15,9 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// webHDFS asks the name nodes of a Hadoop file system by its REST interface (WebHDFS, of Hadoop 2 and 3). It is an rangeReader: the keys of objects
-// are paths, without the slash at their beginning.
+// webHDFS asks the name nodes of a Hadoop file system by its REST interface (WebHDFS, of Hadoop 2
+// and 3). It is an rangeReader: the keys of objects are paths, without the slash at their
+// beginning.
 type webHDFS struct {
 	bases     []string // http://host:port
 	user      string
@@ -42,7 +43,8 @@ type hdfsStatus struct {
 // version tells contents of a path apart.
 func (s *hdfsStatus) version() string { return fmt.Sprintf("%d-%d-%d", s.FileID, s.Modified, s.Length) }
 
-// hidden reports whether patterns and directories leave the file out, as Hadoop does with what its jobs write beside their results.
+// hidden reports whether patterns and directories leave the file out, as Hadoop does with what its
+// jobs write beside their results.
 func (s *hdfsStatus) hidden() bool {
 	return strings.HasPrefix(s.Name, "_") || strings.HasPrefix(s.Name, ".")
 }
@@ -91,7 +93,8 @@ func (c *webHDFS) ask(ctx context.Context, at, op string, into any) (found bool,
 	return true, nil
 }
 
-// do sends a request to the name nodes in turn, again after a pause when their failure may pass. It follows the redirect to a data node.
+// do sends a request to the name nodes in turn, again after a pause when their failure may pass. It
+// follows the redirect to a data node.
 func (c *webHDFS) do(ctx context.Context, at string, query url.Values) (*http.Response, bool, error) {
 	if c.user != "" {
 		query.Set("user.name", c.user)

@@ -36,7 +36,8 @@ func (a *Access) environment() secret.Environment {
 	return a.Getenv
 }
 
-// marshalPlain is json.Marshal without the escaping of <, > and &, which the interface does not have.
+// marshalPlain is json.Marshal without the escaping of <, > and &, which the interface does not
+// have.
 func marshalPlain(v any) ([]byte, error) {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)

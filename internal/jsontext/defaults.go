@@ -7,7 +7,8 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// Defaults are the members of parts that are kept as they were written, by the type of the part, where nothing was said. The interface shows them.
+// Defaults are the members of parts that are kept as they were written, by the type of the part,
+// where nothing was said. The interface shows them.
 type Defaults map[string]map[string]string
 
 // SplitHints are those of a splitHintSpec.
@@ -43,7 +44,8 @@ var Metrics = Defaults{
 	"floatLast":      firstOrLast,
 }
 
-// Fill writes what was not said into the object text, and the type where that was left out, if one is usual. what names the part in refusals.
+// Fill writes what was not said into the object text, and the type where that was left out, if one
+// is usual. what names the part in refusals.
 func (d Defaults) Fill(what string, text json.RawMessage, usual string) (json.RawMessage, error) {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(text, &fields); err != nil || fields == nil {

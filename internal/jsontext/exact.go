@@ -9,13 +9,16 @@ import (
 	"sync"
 )
 
-// Unmarshal is json.Unmarshal for what a client wrote: a member is the one that its name is, letter by letter. encoding/json takes
-// "Limit" for "limit", too, where the reference sees an unknown member, which means nothing.
+// Unmarshal is json.Unmarshal for what a client wrote: a member is the one that its name is, letter
+// by letter. encoding/json takes "Limit" for "limit", too, where the reference sees an unknown
+// member, which means nothing.
 func Unmarshal(text []byte, into any) error { return json.Unmarshal(Exact(text, into), into) }
 
-// Exact returns text so that encoding/json reads no member into the value whose name is another's but for the case: such names are changed
-// to ones that nothing has, which are as long, so that places in text stay. Parts that read themselves are left to themselves. So are members
-// changed that are an empty text where a number or a truth value may be left out: that is none, as in the reference.
+// Exact returns text so that encoding/json reads no member into the value whose name is another's
+// but for the case: such names are changed to ones that nothing has, which are as long, so that
+// places in text stay. Parts that read themselves are left to themselves. So are members changed
+// that are an empty text where a number or a truth value may be left out: that is none, as in the
+// reference.
 func Exact(text []byte, into any) []byte {
 	e := exact{text: string(text)}
 	e.value(0, reflect.TypeOf(into).Elem())
@@ -68,7 +71,8 @@ func (e *exact) value(i int, t reflect.Type) {
 	}
 }
 
-// isOptionalScalar reports whether a type is that of a number or a truth value that may be left out.
+// isOptionalScalar reports whether a type is that of a number or a truth value that may be left
+// out.
 func isOptionalScalar(t reflect.Type) bool {
 	return t.Kind() == reflect.Pointer && t.Elem().Kind() >= reflect.Bool && t.Elem().Kind() <= reflect.Float64
 }
@@ -91,7 +95,8 @@ func readsItself(t reflect.Type) bool {
 	return slices.ContainsFunc(readers, func(reader reflect.Type) bool { return reflect.PointerTo(t).Implements(reader) })
 }
 
-// membersOf returns the members that encoding/json reads into a struct, and the types of what they are read into.
+// membersOf returns the members that encoding/json reads into a struct, and the types of what they
+// are read into.
 func membersOf(t reflect.Type) map[string]reflect.Type {
 	if known, ok := knownMembers.Load(t); ok {
 		return known.(map[string]reflect.Type)

@@ -19,7 +19,8 @@ func (s *selfRead) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// TestNamesAreReadLetterByLetter: what is another's name but for the case is no member, wherever the text has it.
+// TestNamesAreReadLetterByLetter: what is another's name but for the case is no member, wherever
+// the text has it.
 func TestNamesAreReadLetterByLetter(t *testing.T) {
 	type whole struct {
 		part

@@ -25,7 +25,8 @@ func TestPathsOfNamesAreWrittenInOneWay(t *testing.T) {
 	}
 }
 
-// TestPathsMeanTheNamesTheyAreMadeOf: a path that Child makes of names that are Nameable leads through exactly these.
+// TestPathsMeanTheNamesTheyAreMadeOf: a path that Child makes of names that are Nameable leads
+// through exactly these.
 func TestPathsMeanTheNamesTheyAreMadeOf(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 20_000 {

@@ -31,8 +31,8 @@ func Child(path, name string) string {
 // Nameable reports whether Child gives a path that means the member called name and nothing else.
 func Nameable(name string) bool { return !strings.Contains(name, "']") }
 
-// Members returns the one way in which Child writes a path of nothing but names, so that equal paths are equal texts. It reports false for
-// other paths.
+// Members returns the one way in which Child writes a path of nothing but names, so that equal
+// paths are equal texts. It reports false for other paths.
 func (p Path) Members() (string, bool) {
 	path := "$"
 	for _, step := range p {
@@ -44,8 +44,8 @@ func (p Path) Members() (string, bool) {
 	return path, true
 }
 
-// ParsePath reads $, .name, ['name'], ["name"] and [n]. The root is also what nothing stands for, and a dot at the end of a path stands for
-// nothing, as in the reference.
+// ParsePath reads $, .name, ['name'], ["name"] and [n]. The root is also what nothing stands for,
+// and a dot at the end of a path stands for nothing, as in the reference.
 func ParsePath(path string) (Path, error) {
 	refuse := func(format string, args ...any) error {
 		return fault.InvalidInput("JSONPath [%s] is invalid, "+format, append([]any{path}, args...)...)
@@ -128,7 +128,8 @@ func (p Path) Find(s string) (string, bool) {
 	return s[i:max(i, end)], ok
 }
 
-// Member returns where the value of the step starts in the container at i, -1 if there is none. Of equal names the last counts.
+// Member returns where the value of the step starts in the container at i, -1 if there is none. Of
+// equal names the last counts.
 func (step Step) Member(s string, i int) int {
 	found, end, position := -1, -1, 0
 	if !step.isName && step.index < 0 {

@@ -12,10 +12,11 @@ import (
 // maxConverted is how many scalars of one text are converted: each costs another reading.
 const maxConverted = 200
 
-// Read reads what a client wrote into a value. As in the reference system a scalar may be of another JSON type where that says the same:
-// "5" and 5.0 for 5, "true" and 1 for true, 5 for "5"; a fraction that stands for a whole number is cut, and an empty text is no value.
-// A member is the one that its name is, letter by letter, as for Unmarshal.
-// Errors are those of encoding/json; their places count what was converted before them.
+// Read reads what a client wrote into a value. As in the reference system a scalar may be of
+// another JSON type where that says the same: "5" and 5.0 for 5, "true" and 1 for true, 5 for "5";
+// a fraction that stands for a whole number is cut, and an empty text is no value. A member is the
+// one that its name is, letter by letter, as for Unmarshal. Errors are those of encoding/json;
+// their places count what was converted before them.
 func Read(text []byte, into any) error {
 	text = Exact(text, into)
 	for range maxConverted {
@@ -31,13 +32,15 @@ func Read(text []byte, into any) error {
 	return json.Unmarshal(text, into)
 }
 
-// ReadFlag reads what a client wrote for true or false as Read does, for types that read themselves; null is false.
+// ReadFlag reads what a client wrote for true or false as Read does, for types that read
+// themselves; null is false.
 func ReadFlag(text []byte) (value, ok bool) {
 	err := Read(text, &value)
 	return value, err == nil
 }
 
-// converted returns text with the scalar that was of the wrong type in the type that is wanted; false: there is none.
+// converted returns text with the scalar that was of the wrong type in the type that is wanted;
+// false: there is none.
 func converted(text []byte, wrong *json.UnmarshalTypeError) ([]byte, bool) {
 	end := int(wrong.Offset)
 	if end <= 0 || end > len(text) {
@@ -57,8 +60,9 @@ func converted(text []byte, wrong *json.UnmarshalTypeError) ([]byte, bool) {
 	return append(out, text[end:]...), true
 }
 
-// scalarBefore returns where the scalar begins that text ends with, if it is of the JSON type that encoding/json names so. A value that
-// reads itself counts its errors from where it begins, so what is there may be something else.
+// scalarBefore returns where the scalar begins that text ends with, if it is of the JSON type that
+// encoding/json names so. A value that reads itself counts its errors from where it begins, so what
+// is there may be something else.
 func scalarBefore(text []byte, kind string) (int, bool) {
 	start := len(text) - 1
 	switch kind, _, _ = strings.Cut(kind, " "); kind {

@@ -18,7 +18,8 @@ func Space(s string, i int) int {
 	return i
 }
 
-// End returns the end of the value that starts at i, after white space, and false if there is no value.
+// End returns the end of the value that starts at i, after white space, and false if there is no
+// value.
 func End(s string, i, depth int) (int, bool) {
 	i = Space(s, i)
 	if i >= len(s) || depth > MaxDepth {
@@ -110,7 +111,8 @@ func containerEnd(s string, i, depth int) (int, bool) {
 	return end, ok
 }
 
-// Key returns the raw key of the member of an object that begins at or after i, and where its value begins.
+// Key returns the raw key of the member of an object that begins at or after i, and where its value
+// begins.
 func Key(s string, i int) (key string, value int, ok bool) {
 	if i = Space(s, i); i >= len(s) || s[i] != '"' {
 		return "", i, false
@@ -126,8 +128,8 @@ func Key(s string, i int) (key string, value int, ok bool) {
 	return key, Space(s, i+1), true
 }
 
-// Next looks behind a value that ends at i, in a container that closing ends: for where the next one begins or, if there is no more, where
-// the container ends.
+// Next looks behind a value that ends at i, in a container that closing ends: for where the next
+// one begins or, if there is no more, where the container ends.
 func Next(s string, i int, closing byte) (next int, more, ok bool) {
 	i = Space(s, i)
 	switch {
@@ -139,9 +141,9 @@ func Next(s string, i int, closing byte) (next int, more, ok bool) {
 	return i + 1, false, s[i] == closing
 }
 
-// Members calls f with each member of the object or array that starts at i: its key, a raw string with quotes or empty in an array,
-// and the bounds of its value. It stops when f reports false. It reports whether what it read is well formed; at the end of the container
-// it sets *end.
+// Members calls f with each member of the object or array that starts at i: its key, a raw string
+// with quotes or empty in an array, and the bounds of its value. It stops when f reports false. It
+// reports whether what it read is well formed; at the end of the container it sets *end.
 func Members(s string, i, depth int, f func(key string, from, to int) bool, end *int) bool {
 	object, closing := s[i] == '{', byte(']')
 	if object {
@@ -190,8 +192,9 @@ func Valid(s string) (string, bool) {
 	return s[i:end], true
 }
 
-// First returns the JSON value that s begins with, without the white space around; what follows it counts as far only as it could belong
-// to it: behind a number there must be white space, behind true, false and null no letter, digit or underscore.
+// First returns the JSON value that s begins with, without the white space around; what follows it
+// counts as far only as it could belong to it: behind a number there must be white space, behind
+// true, false and null no letter, digit or underscore.
 func First(s string) (string, bool) {
 	i := Space(s, 0)
 	end, ok := End(s, i, 0)
@@ -258,8 +261,8 @@ func hexRune(s string) rune {
 	return rune(n)
 }
 
-// Number returns a raw number: whole if it is written without fraction and exponent and fits 64 bits, which long then is; what it is about
-// otherwise.
+// Number returns a raw number: whole if it is written without fraction and exponent and fits 64
+// bits, which long then is; what it is about otherwise.
 func Number(raw string) (long int64, double float64, whole bool) {
 	digits := raw
 	if raw[0] == '-' {

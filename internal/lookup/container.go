@@ -15,8 +15,9 @@ import (
 // DefaultTier is the tier of processes that name none.
 const DefaultTier = "__default"
 
-// Container is one configured lookup: a version and what makes the table. The factory is kept as it was posted: what is in it is looked at
-// by the processes that load it, and one that they can't read is reported by them.
+// Container is one configured lookup: a version and what makes the table. The factory is kept as it
+// was posted: what is in it is looked at by the processes that load it, and one that they can't
+// read is reported by them.
 type Container struct {
 	Version string          `json:"version"`
 	Factory json.RawMessage `json:"lookupExtractorFactory"`
@@ -55,7 +56,8 @@ type factory struct {
 	source source
 	// period is the time between two readings; 0: it is read once.
 	period time.Duration
-	// jitter is how much later than after a period a reading may begin, so that not all processes ask a source at once.
+	// jitter is how much later than after a period a reading may begin, so that not all processes ask
+	// a source at once.
 	jitter time.Duration
 	// timeout bounds one reading.
 	timeout time.Duration
@@ -103,8 +105,8 @@ func unreadable(what string, err error) error {
 	return fault.InvalidInput("%s is not readable: %s", what, fault.JSONProblem(err))
 }
 
-// texts is a map whose values may be numbers and booleans, too, which are the texts they are written as. Keys whose value is null are as
-// good as not there.
+// texts is a map whose values may be numbers and booleans, too, which are the texts they are
+// written as. Keys whose value is null are as good as not there.
 type texts map[string]string
 
 // UnmarshalJSON reads a map; null is none.
@@ -127,7 +129,8 @@ func (m *texts) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// scalarText returns the text of a value that encoding/json read; false: it is null, an object or an array.
+// scalarText returns the text of a value that encoding/json read; false: it is null, an object or
+// an array.
 func scalarText(v any) (string, bool) {
 	switch v := v.(type) {
 	case string:

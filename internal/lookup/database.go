@@ -32,7 +32,8 @@ type database struct {
 	quote, text    string // what the dialect puts around names, and what it calls text in casts
 }
 
-// jdbcProperties are the parameters that a connection URI may have (spec/security.md, section 13): none of them reads files or runs code.
+// jdbcProperties are the parameters that a connection URI may have (spec/security.md, section 13):
+// none of them reads files or runs code.
 var jdbcProperties = []string{"useSSL", "requireSSL", "ssl", "sslmode"}
 
 func parseDatabase(text json.RawMessage) (source, error) {
@@ -122,7 +123,8 @@ func (d *database) open(ctx context.Context, access *ingest.Access) (*sql.DB, er
 	return stdlib.OpenDB(*config), nil
 }
 
-// postgres makes the settings of a connection. Addresses are checked when names have been resolved, as for other input.
+// postgres makes the settings of a connection. Addresses are checked when names have been resolved,
+// as for other input.
 func (d *database) postgres(access *ingest.Access, secret string) (*pgx.ConnConfig, error) {
 	u, err := url.Parse(d.uri)
 	if err != nil || u.Host == "" {
@@ -172,8 +174,9 @@ func (d *database) secret(access *ingest.Access) (string, error) {
 	return "", fault.InvalidInput("Variable [%s] with the password of a lookup is not set", d.variable)
 }
 
-// name makes an identifier of a name, parts between dots each for itself. The reference puts names into its statements as they are: what is
-// quoted stays, and PostgreSQL knows a plain name by its small letters.
+// name makes an identifier of a name, parts between dots each for itself. The reference puts names
+// into its statements as they are: what is quoted stays, and PostgreSQL knows a plain name by its
+// small letters.
 func (d *database) name(name string) string {
 	if d.quoted(name) || strings.ContainsAny(name, "()'|+*/") { // or an expression
 		return name
@@ -203,7 +206,8 @@ func notPlain(r rune) bool {
 // textOf casts a column to text.
 func (d *database) textOf(column string) string { return "CAST(" + column + " AS " + d.text + ")" }
 
-// read implements source. The mark is the greatest value of the marker column; without one the table is read each time.
+// read implements source. The mark is the greatest value of the marker column; without one the
+// table is read each time.
 func (d *database) read(
 	ctx context.Context, access *ingest.Access, last string, add func(key, value string) error,
 ) (changed bool, mark string, err error) {
@@ -247,7 +251,8 @@ func (d *database) read(
 	return true, mark, nil
 }
 
-// failed is the fault of a database that can't be read. What it says names no secret: the password is in no text that it saw.
+// failed is the fault of a database that can't be read. What it says names no secret: the password
+// is in no text that it saw.
 func (d *database) failed(err error) error {
 	if f := fault.Find(err); f != nil {
 		return f

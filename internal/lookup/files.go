@@ -133,7 +133,8 @@ func (p *parseSpec) validate() error {
 	return fault.InvalidInput("namespaceParseSpec format [%s] is unknown; known are [csv, tsv, customJson, simpleJson]", p.Format)
 }
 
-// table describes the lines of a source as the reader of ingestion takes them, with the columns to read: key and value, or whole lines.
+// table describes the lines of a source as the reader of ingestion takes them, with the columns to
+// read: key and value, or whole lines.
 func (p *parseSpec) table(from ingest.Source) (*ingest.Table, error) {
 	spec, key, value := map[string]any{"type": "json"}, p.KeyField, p.ValueField
 	switch p.Format {
@@ -178,7 +179,8 @@ func (p *parseSpec) table(from ingest.Source) (*ingest.Table, error) {
 	return ingest.NewTable(from, format, fields)
 }
 
-// read implements source. The mark of a file is its size and time of change; objects of web servers are read each time.
+// read implements source. The mark of a file is its size and time of change; objects of web servers
+// are read each time.
 func (f *files) read(
 	ctx context.Context, access *ingest.Access, last string, add func(key, value string) error,
 ) (changed bool, mark string, err error) {
@@ -253,7 +255,8 @@ func (f *files) newestObject(ctx context.Context, access *ingest.Access) (*url.U
 	return uri, text + " " + version, err
 }
 
-// newest returns the file below the prefix that was changed last. A prefix that is no folder is in one, whose files fileRegex chooses from.
+// newest returns the file below the prefix that was changed last. A prefix that is no folder is in
+// one, whose files fileRegex chooses from.
 func (f *files) newest(ctx context.Context, access *ingest.Access) (*url.URL, error) {
 	dir := strings.TrimSuffix(f.prefix.Path, "/")
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {

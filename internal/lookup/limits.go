@@ -3,24 +3,28 @@ package lookup
 import "time"
 
 const (
-	// entryBytes is what an entry of a table takes beside its texts: two string headers and its part of the hash table.
+	// entryBytes is what an entry of a table takes beside its texts: two string headers and its part
+	// of the hash table.
 	entryBytes = 64
 
-	// reserveStep is how much memory is reserved at once while a table grows, so that the budget is not asked for every entry.
+	// reserveStep is how much memory is reserved at once while a table grows, so that the budget is
+	// not asked for every entry.
 	reserveStep = 1 << 20
 
-	// retryPause is how long after a failure a source is read again, unless it is read more often anyway.
+	// retryPause is how long after a failure a source is read again, unless it is read more often
+	// anyway.
 	retryPause = 30 * time.Second
 
-	// parallelLoads is how many sources are read at the same time. One that takes longer than slowLoad is not counted any more, so that
-	// those that hang do not hold up the others.
+	// parallelLoads is how many sources are read at the same time. One that takes longer than slowLoad
+	// is not counted any more, so that those that hang do not hold up the others.
 	parallelLoads = 4
 	slowLoad      = 5 * time.Second
 
 	// settleTime is how long a start waits for lookups that are read from outside.
 	settleTime = 30 * time.Second
 
-	// jdbcTimeout and fileTimeout bound a reading unless the lookup says otherwise, by at most maxTimeoutSeconds.
+	// jdbcTimeout and fileTimeout bound a reading unless the lookup says otherwise, by at most
+	// maxTimeoutSeconds.
 	jdbcTimeout = 60 * time.Second
 	fileTimeout = 10 * time.Minute
 	// topicTimeout is that of a topic of Kafka, which is read from its beginning the first time.

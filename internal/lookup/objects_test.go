@@ -19,7 +19,8 @@ import (
 	"github.com/hengedb/henge/internal/testkit/fakeclock"
 )
 
-// TestObjectsAreReadAndReadAgain reads lookups from the store that the settings name, by its protocol.
+// TestObjectsAreReadAndReadAgain reads lookups from the store that the settings name, by its
+// protocol.
 func TestObjectsAreReadAndReadAgain(t *testing.T) {
 	backend := s3mem.New()
 	if err := backend.CreateBucket("b"); err != nil {

@@ -36,7 +36,8 @@ type Set struct {
 
 	mu struct {
 		sync.Mutex
-		// serving are the lookups that queries see; next are those that were asked for and are not loaded yet.
+		// serving are the lookups that queries see; next are those that were asked for and are not loaded
+		// yet.
 		serving, next map[string]*entry
 		// changed is closed when either changes.
 		changed chan struct{}
@@ -83,7 +84,8 @@ func (v *View) Known(name string) bool {
 	return failed || v.tables[name] != nil
 }
 
-// Table returns the table of a lookup. The fault says that there is none of that name, or why it is not loaded yet.
+// Table returns the table of a lookup. The fault says that there is none of that name, or why it is
+// not loaded yet.
 func (v *View) Table(name string) (*Table, error) {
 	if t, ok := v.tables[name]; ok {
 		return t, nil
@@ -128,8 +130,8 @@ func (s *Set) Status() Status {
 	return out
 }
 
-// Apply makes the set want exactly these lookups: what is not among them is dropped, what is new or has a new version is loaded. Tables
-// that are in their containers are there when it returns.
+// Apply makes the set want exactly these lookups: what is not among them is dropped, what is new or
+// has a new version is loaded. Tables that are in their containers are there when it returns.
 func (s *Set) Apply(ctx context.Context, want map[string]Container) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -262,7 +264,8 @@ func (s *Set) Run(ctx context.Context) error {
 	return nil
 }
 
-// loadInTurn loads an entry as soon as a slot is free, which it gives up when the source turns out to be slow.
+// loadInTurn loads an entry as soon as a slot is free, which it gives up when the source turns out
+// to be slow.
 func (s *Set) loadInTurn(ctx context.Context, slots chan struct{}, w work) {
 	select {
 	case slots <- struct{}{}:
@@ -286,8 +289,9 @@ func (s *Set) loadInTurn(ctx context.Context, slots chan struct{}, w work) {
 	s.wakeUp()
 }
 
-// Settled waits until every lookup that is wanted was read, or failed to be, so that queries after a start find what those before it found.
-// It waits for a while only: a source that hangs is no reason to answer nothing.
+// Settled waits until every lookup that is wanted was read, or failed to be, so that queries after
+// a start find what those before it found. It waits for a while only: a source that hangs is no
+// reason to answer nothing.
 func (s *Set) Settled(ctx context.Context) {
 	timer := s.o.Clock.NewTimer(settleTime)
 	defer timer.Stop()
@@ -307,7 +311,8 @@ func (s *Set) Settled(ctx context.Context) {
 	}
 }
 
-// unread returns the names of the lookups that were asked for and neither loaded nor failed yet, and what is closed when that may have changed.
+// unread returns the names of the lookups that were asked for and neither loaded nor failed yet,
+// and what is closed when that may have changed.
 func (s *Set) unread() (names []string, changed <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -407,8 +412,8 @@ func (s *Set) allowed(share float64) int64 {
 	return int64(share * float64(s.o.Memory.Limit()))
 }
 
-// guarded reads a source. A panic becomes an error: what is outside may be anything, and a lookup that ends the process would do so again at
-// every start.
+// guarded reads a source. A panic becomes an error: what is outside may be anything, and a lookup
+// that ends the process would do so again at every start.
 func guarded(ctx context.Context, from source, access *ingest.Access, mark string, add func(key, value string) error) (changed bool, next string, err error) {
 	defer func() {
 		if p := recover(); p != nil {

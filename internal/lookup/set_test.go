@@ -318,7 +318,8 @@ func TestConnectionPropertiesAreGuarded(t *testing.T) {
 	}
 }
 
-// TestNamesOfTablesAndColumns mean what they mean in a statement, but that words of SQL and what is no plain name need no quotes.
+// TestNamesOfTablesAndColumns mean what they mean in a statement, but that words of SQL and what is
+// no plain name need no quotes.
 func TestNamesOfTablesAndColumns(t *testing.T) {
 	for _, c := range [][3]string{
 		{"postgresql://h/d", "Id", `"id"`},

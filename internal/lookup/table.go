@@ -95,5 +95,6 @@ func (b *builder) table() (*Table, error) {
 // free gives the memory of what was collected back.
 func (b *builder) free() { b.memory.Close() }
 
-// close gives the memory of a table back, which queries that still use it may hold for a little longer.
+// close gives the memory of a table back, which queries that still use it may hold for a little
+// longer.
 func (t *Table) close() { t.memory.Close() }

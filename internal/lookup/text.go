@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// String shows a container in the form that messages of the reference have, which clients may look for.
+// String shows a container in the form that messages of the reference have, which clients may look
+// for.
 func (c Container) String() string {
 	var b strings.Builder
 	b.WriteString("LookupExtractorFactoryContainer{version='" + c.Version + "', lookupExtractorFactory=")
@@ -17,7 +18,8 @@ func (c Container) String() string {
 	return b.String()
 }
 
-// writeValue writes the next value of dec with its members in their order: {a=1, b=[x, y]}. What is too deep or too long is cut off.
+// writeValue writes the next value of dec with its members in their order: {a=1, b=[x, y]}. What is
+// too deep or too long is cut off.
 func writeValue(b *strings.Builder, dec *json.Decoder, depth int) {
 	token, err := dec.Token()
 	if err != nil || depth > maxTextDepth || b.Len() > maxText {

@@ -16,7 +16,8 @@ import (
 	"github.com/hengedb/henge/internal/timeline"
 )
 
-// ErrCannotAllocate marks the fault of an allocation that is refused because of what is there: trying again as it is does not help.
+// ErrCannotAllocate marks the fault of an allocation that is refused because of what is there:
+// trying again as it is does not help.
 var ErrCannotAllocate = errors.New("can't allocate")
 
 // AllocateRequest asks for the id of a segment that rows from one time chunk are appended to.
@@ -27,16 +28,19 @@ type AllocateRequest struct {
 	// Timestamp is of a row; the segment's interval contains its bucket of QueryGranularity.
 	Timestamp        int64
 	QueryGranularity chrono.Granularity
-	// SegmentGranularity is the interval wanted where there is no data yet. If it is taken, finer ones are tried.
+	// SegmentGranularity is the interval wanted where there is no data yet. If it is taken, finer ones
+	// are tried.
 	SegmentGranularity chrono.Granularity
-	// SequenceName and PreviousID name the allocation: asking again gives the same id, so replicas and retries agree. With SkipLineage the
-	// sequence's segment in the interval is the same whatever was before it.
+	// SequenceName and PreviousID name the allocation: asking again gives the same id, so replicas and
+	// retries agree. With SkipLineage the sequence's segment in the interval is the same whatever was
+	// before it.
 	SequenceName string
 	PreviousID   string
 	SkipLineage  bool
 	// LockType is EXCLUSIVE, SHARED or APPEND.
 	LockType LockType
-	// Allocator names those who share the ids: when its last task ends, ids that were not published are forgotten. Empty: the task.
+	// Allocator names those who share the ids: when its last task ends, ids that were not published
+	// are forgotten. Empty: the task.
 	Allocator string
 }
 
@@ -47,13 +51,15 @@ type PendingSegment struct {
 	// SequenceName and PreviousID are those of the request.
 	SequenceName, PreviousID string
 	Allocator                string
-	// UpgradedFrom is the id that this one stands for since a replacement went over it; empty for others.
+	// UpgradedFrom is the id that this one stands for since a replacement went over it; empty for
+	// others.
 	UpgradedFrom string
 	Created      int64
 }
 
-// AllocateSegment promises an id and locks its interval, in one transaction. ErrCannotAllocate: what is there does not take appends there;
-// ErrLockRevoked: the group has lost the lock. Otherwise false means that another group holds the lock.
+// AllocateSegment promises an id and locks its interval, in one transaction. ErrCannotAllocate:
+// what is there does not take appends there; ErrLockRevoked: the group has lost the lock. Otherwise
+// false means that another group holds the lock.
 func (s *Store) AllocateSegment(ctx context.Context, r AllocateRequest) (pending PendingSegment, lock Lock, granted bool, err error) {
 	if err := r.validate(); err != nil {
 		return PendingSegment{}, Lock{}, false, err
@@ -69,8 +75,9 @@ func (s *Store) AllocateSegment(ctx context.Context, r AllocateRequest) (pending
 	return pending, lock, granted && err == nil, err
 }
 
-// AllocateSegments promises an id for each of several timestamps, in their order and in one transaction: each is what AllocateSegment gives
-// with the one before as PreviousID. It stops at the first timestamp whose interval another group has locked, and returns the ids before it.
+// AllocateSegments promises an id for each of several timestamps, in their order and in one
+// transaction: each is what AllocateSegment gives with the one before as PreviousID. It stops at
+// the first timestamp whose interval another group has locked, and returns the ids before it.
 func (s *Store) AllocateSegments(ctx context.Context, r AllocateRequest, timestamps []int64) (pending []PendingSegment, err error) {
 	if err := r.validate(); err != nil {
 		return nil, err
@@ -127,7 +134,8 @@ func (t *tx) allocate(ctx context.Context, r *AllocateRequest) (PendingSegment, 
 		return known, lock, granted, err
 	}
 
-	// What a query of the row's interval sees decides the interval: appends follow the granularity that is there.
+	// What a query of the row's interval sees decides the interval: appends follow the granularity
+	// that is there.
 	used, err := t.store.overlappingRows(ctx, t.conn, r.DataSource, row, "s.used = 1")
 	if err != nil {
 		return PendingSegment{}, Lock{}, false, err
@@ -190,7 +198,8 @@ func (t *tx) allocated(ctx context.Context, r *AllocateRequest, row chrono.Inter
 	return found[0], true, nil
 }
 
-// sequenceKey is unique for an allocation: for its place in the sequence or, when lineage does not matter, its interval.
+// sequenceKey is unique for an allocation: for its place in the sequence or, when lineage does not
+// matter, its interval.
 func (r *AllocateRequest) sequenceKey(iv chrono.Interval) string {
 	parts := []string{r.DataSource, r.SequenceName, "after", r.PreviousID}
 	if r.SkipLineage {
@@ -200,7 +209,8 @@ func (r *AllocateRequest) sequenceKey(iv chrono.Interval) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// allocateIn tries one interval. The refusal says why the data there takes no append; without it, the lock was granted or not.
+// allocateIn tries one interval. The refusal says why the data there takes no append; without it,
+// the lock was granted or not.
 func (t *tx) allocateIn(ctx context.Context, r *AllocateRequest, iv chrono.Interval) (p PendingSegment, lock Lock, granted bool, refusal, err error) {
 	place, refusal, err := t.place(ctx, r, iv)
 	if err != nil || refusal != nil {
@@ -270,8 +280,9 @@ func (t *tx) place(ctx context.Context, r *AllocateRequest, iv chrono.Interval) 
 	return p, nil, nil
 }
 
-// avoidStored changes an id that segments have, or had before they were marked unused: the partition number goes above them. A first append
-// (the version is its lock's) must not join unused segments, which could be marked used again: its version gets a suffix.
+// avoidStored changes an id that segments have, or had before they were marked unused: the
+// partition number goes above them. A first append (the version is its lock's) must not join unused
+// segments, which could be marked used again: its version gets a suffix.
 func (t *tx) avoidStored(ctx context.Context, r *AllocateRequest, id *timeline.SegmentID, first bool) error {
 	for range maxVersionSuffixes {
 		next, err := t.nextStored(ctx, *id)
@@ -287,7 +298,8 @@ func (t *tx) avoidStored(ctx context.Context, r *AllocateRequest, id *timeline.S
 	return r.refuse("interval [%s] has too many versions of unused segments", id.Interval)
 }
 
-// nextStored returns the partition number above those that segments of the id's chunk have, used or not; 0 if there are none.
+// nextStored returns the partition number above those that segments of the id's chunk have, used or
+// not; 0 if there are none.
 func (t *tx) nextStored(ctx context.Context, id timeline.SegmentID) (int, error) {
 	var highest sql.NullInt64
 	err := t.row(ctx, []any{&highest},

@@ -213,8 +213,8 @@ func TestPendingSegments(t *testing.T) {
 	})
 }
 
-// Ids of several chunks are promised in one transaction, each after the one before, and again when they are asked for again. They end where another
-// group has a lock.
+// Ids of several chunks are promised in one transaction, each after the one before, and again when
+// they are asked for again. They end where another group has a lock.
 func TestAllocateSegments(t *testing.T) {
 	onEach(t, func(t *testing.T, f *fixture) {
 		owner, other := f.owner(50), f.owner(50)
@@ -236,8 +236,8 @@ func TestAllocateSegments(t *testing.T) {
 	})
 }
 
-// What overlaps an interval is found by an index, however many other intervals a datasource has: the work of an append to N chunks must not grow with the
-// square of N.
+// What overlaps an interval is found by an index, however many other intervals a datasource has:
+// the work of an append to N chunks must not grow with the square of N.
 func TestOverlapsAreFoundByIndex(t *testing.T) {
 	f := openFixture(t, Options{Path: filepath.Join(t.TempDir(), "metadata.db")})
 	owner := f.owner(50)

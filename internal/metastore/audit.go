@@ -12,9 +12,11 @@ import (
 
 // AuditEntry is one entry of the audit history.
 type AuditEntry struct {
-	// Key is what was changed, Type the kind of thing: "rules", "coordinator.config", "segment.markUnused", ...
+	// Key is what was changed, Type the kind of thing: "rules", "coordinator.config",
+	// "segment.markUnused", ...
 	Key, Type string
-	// Author and Comment are what the caller said, Identity who the caller is, IP where the request came from.
+	// Author and Comment are what the caller said, Identity who the caller is, IP where the request
+	// came from.
 	Author, Identity, Comment, IP string
 	// Request describes the HTTP request in JSON; may be nil.
 	Request json.RawMessage
@@ -91,8 +93,8 @@ func (s *Store) AuditHistory(ctx context.Context, filter AuditFilter) ([]AuditEn
 	return slices.Clip(entries), err
 }
 
-// DeleteAudit forgets entries written before an instant and returns how many. The newest entry of each thing goes too: the thing itself is
-// stored elsewhere.
+// DeleteAudit forgets entries written before an instant and returns how many. The newest entry of
+// each thing goes too: the thing itself is stored elsewhere.
 func (s *Store) DeleteAudit(ctx context.Context, fence Fence, before int64) (deleted int64, err error) {
 	err = s.write(ctx, func(ctx context.Context, t *tx) error {
 		if err := fence.check(ctx, t); err != nil {

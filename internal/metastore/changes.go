@@ -44,25 +44,30 @@ func (t *tx) writeChanges(ctx context.Context) error {
 	return err
 }
 
-// ErrTooOld says that the change stream no longer reaches back to the number asked for: start again from a Snapshot.
+// ErrTooOld says that the change stream no longer reaches back to the number asked for: start again
+// from a Snapshot.
 var ErrTooOld = errors.New("the change stream does not reach back that far")
 
-// Batch is consecutive changes up to a number. Applied to the state they follow, they give the state of that number exactly.
+// Batch is consecutive changes up to a number. Applied to the state they follow, they give the
+// state of that number exactly.
 type Batch struct {
 	Number  int64
 	Changes []timeline.Change
 }
 
-// Changes returns what follows a number of the change stream: some numbers whole, in one batch, or an empty batch if there is nothing yet.
+// Changes returns what follows a number of the change stream: some numbers whole, in one batch, or
+// an empty batch if there is nothing yet.
 func (s *Store) Changes(ctx context.Context, since int64) (Batch, error) {
 	batch, _, err := s.changes(ctx, since, 0)
 	return batch, err
 }
 
-// A mark is when a number of the change stream was written, 0: that is not known any more. A database that has lost its last moments, or was put back,
-// may give a number a second time; then it has another mark.
+// A mark is when a number of the change stream was written, 0: that is not known any more. A
+// database that has lost its last moments, or was put back, may give a number a second time; then
+// it has another mark.
 
-// changes is Changes for one who knows the mark of the number asked for, 0: not. It returns that of the number reached.
+// changes is Changes for one who knows the mark of the number asked for, 0: not. It returns that of
+// the number reached.
 func (s *Store) changes(ctx context.Context, since, mark int64) (Batch, int64, error) {
 	batch := Batch{Number: since}
 	var interner timeline.Interner
@@ -161,7 +166,8 @@ func (s *Store) scanChanges(ctx context.Context, c conn, since, upTo int64) ([]t
 		byID[r.ID] = r.Segment
 	}
 	for _, i := range added {
-		// Deleting a row raises the floor of the stream above its entries, so a descriptor is never missing.
+		// Deleting a row raises the floor of the stream above its entries, so a descriptor is never
+		// missing.
 		if changes[i].Segment = byID[changes[i].ID]; changes[i].Segment == nil {
 			return nil, fmt.Errorf("the change stream names segment [%s], which is not stored", changes[i].ID)
 		}
@@ -179,7 +185,8 @@ func (s *Store) WaitChange(ctx context.Context, since int64) error {
 	return s.waitChange(ctx, since, 0)
 }
 
-// waitChange is WaitChange for one who knows the mark of since, 0: not. It also returns when that has become another, or the stream ends before it.
+// waitChange is WaitChange for one who knows the mark of since, 0: not. It also returns when that
+// has become another, or the stream ends before it.
 func (s *Store) waitChange(ctx context.Context, since, mark int64) error {
 	for {
 		changed := s.changed.next()
@@ -229,8 +236,8 @@ func (s *Store) snapshot(ctx context.Context) (state *timeline.State, mark int64
 	return state, mark, err
 }
 
-// Follow keeps p at the newest published state until ctx is done, which is the error it then returns. When the database has lost its last moments, the
-// state is what it knows now.
+// Follow keeps p at the newest published state until ctx is done, which is the error it then
+// returns. When the database has lost its last moments, the state is what it knows now.
 func (s *Store) Follow(ctx context.Context, p *timeline.Published) error {
 	state, mark, err := s.snapshot(ctx)
 	if err != nil {
@@ -262,7 +269,8 @@ func (s *Store) Follow(ctx context.Context, p *timeline.Published) error {
 	}
 }
 
-// CompactChanges forgets the entries of the change stream that are older than an instant. Readers that have not read them need a snapshot.
+// CompactChanges forgets the entries of the change stream that are older than an instant. Readers
+// that have not read them need a snapshot.
 func (s *Store) CompactChanges(ctx context.Context, fence Fence, before int64) error {
 	return s.write(ctx, func(ctx context.Context, t *tx) error {
 		if err := fence.check(ctx, t); err != nil {

@@ -11,7 +11,8 @@ import (
 
 func TestChangeStream(t *testing.T) {
 	onEach(t, func(t *testing.T, f *fixture) {
-		// Every number gives the state of its transaction: applied one by one, the changes retrace what was visible.
+		// Every number gives the state of its transaction: applied one by one, the changes retrace what
+		// was visible.
 		var shown []string
 		note := func() { shown = append(shown, f.visible()) }
 		note()
@@ -114,7 +115,8 @@ func TestCompactedChangeStream(t *testing.T) {
 	})
 }
 
-// A database that comes back without its last moments gives a number of the stream a second time. Those who had read the first see what is there now.
+// A database that comes back without its last moments gives a number of the stream a second time.
+// Those who had read the first see what is there now.
 func TestADatabaseThatHasLostItsLastMoments(t *testing.T) {
 	onEach(t, func(t *testing.T, f *fixture) {
 		v1, v2 := f.replace(day(1, 2), 1), f.replace(day(2, 3), 1)

@@ -8,8 +8,8 @@ import (
 	"github.com/hengedb/henge/internal/timeline"
 )
 
-// Check looks for rows that break the invariants of the package comment and returns an error that names all of them. It reads everything:
-// tests call it at their end, operators after a restore.
+// Check looks for rows that break the invariants of the package comment and returns an error that
+// names all of them. It reads everything: tests call it at their end, operators after a restore.
 func (s *Store) Check(ctx context.Context) error {
 	var broken []error
 	report := func(format string, args ...any) { broken = append(broken, fmt.Errorf(format, args...)) }

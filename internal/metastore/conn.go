@@ -106,7 +106,8 @@ func list[T any](ctx context.Context, c conn, scan func(*sql.Rows) (T, error), q
 
 func scanText(rows *sql.Rows) (s string, err error) { return s, rows.Scan(&s) }
 
-// insert writes rows of the given columns, many to a statement. suffix is an ON CONFLICT clause or empty.
+// insert writes rows of the given columns, many to a statement. suffix is an ON CONFLICT clause or
+// empty.
 func (c conn) insert(ctx context.Context, table, columns, suffix string, rows [][]any) error {
 	width := strings.Count(columns, ",") + 1
 	for part := range slices.Chunk(rows, max(1, maxParameters/width)) {
@@ -118,7 +119,8 @@ func (c conn) insert(ctx context.Context, table, columns, suffix string, rows []
 	return nil
 }
 
-// forIDs calls fn for parts of a list of ids that fit into one statement, with the list as parameters and their marks.
+// forIDs calls fn for parts of a list of ids that fit into one statement, with the list as
+// parameters and their marks.
 func forIDs(ids []string, fn func(marks string, args []any) error) error {
 	for part := range slices.Chunk(ids, maxParameters/2) {
 		args := make([]any, len(part))
@@ -132,7 +134,8 @@ func forIDs(ids []string, fn func(marks string, args []any) error) error {
 	return nil
 }
 
-// failed is explain for an error of a statement: if its context is done, that is the reason, whatever the driver made of it.
+// failed is explain for an error of a statement: if its context is done, that is the reason,
+// whatever the driver made of it.
 func (d *dialect) failed(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() != nil {
 		return ctx.Err()
@@ -161,13 +164,15 @@ func (d *dialect) explain(err error) error {
 	}
 	var refused *pgconn.PgError
 	if d.numbered && (!errors.As(err, &refused) || transient(refused)) {
-		// Not an answer of the server: it can't be reached, or the connection broke. Or it says that it will be away.
+		// Not an answer of the server: it can't be reached, or the connection broke. Or it says that it
+		// will be away.
 		return fault.Unavailable("The metadata store can't be reached").WithCause(err)
 	}
 	return err
 }
 
-// isFull reports whether a statement failed since the disk has no room, also for the index of SQLite's write-ahead log.
+// isFull reports whether a statement failed since the disk has no room, also for the index of
+// SQLite's write-ahead log.
 func isFull(err error) bool {
 	lite, ok := errors.AsType[*sqlite.Error](err)
 	if !ok {

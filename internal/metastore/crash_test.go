@@ -28,8 +28,8 @@ func copyDatabase(t *testing.T, from, to string) {
 	}
 }
 
-// TestPublishCrash stops at each step of each kind of publication, opens what is on disk then, and expects all or nothing (I1), a sound
-// store, and that trying again succeeds.
+// TestPublishCrash stops at each step of each kind of publication, opens what is on disk then, and
+// expects all or nothing (I1), a sound store, and that trying again succeeds.
 func TestPublishCrash(t *testing.T) {
 	for name, action := range map[string]PublishAction{"insert": PublishInsert, "append": PublishAppend, "replace": PublishReplace} {
 		for _, step := range PublishSteps() {

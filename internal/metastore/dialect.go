@@ -7,7 +7,8 @@ import (
 	"github.com/pressly/goose/v3"
 )
 
-// dialect is what differs between the databases. Everything else is one schema and one set of statements, written with "?".
+// dialect is what differs between the databases. Everything else is one schema and one set of
+// statements, written with "?".
 type dialect struct {
 	name  string
 	goose goose.Dialect
@@ -15,7 +16,8 @@ type dialect struct {
 	now string
 	// numbered is whether parameters are $1, $2, ... and not "?".
 	numbered bool
-	// lockWriter begins a write transaction, and returns its name: after it, no other process has one open. Empty if beginning is enough.
+	// lockWriter begins a write transaction, and returns its name: after it, no other process has one
+	// open. Empty if beginning is enough.
 	lockWriter string
 	// lockRow is appended to a SELECT whose row must not change until the end of the transaction.
 	lockRow string
@@ -36,7 +38,8 @@ var postgresDialect = &dialect{
 	lockRow:    " FOR SHARE",
 }
 
-// rebind writes the parameters of a statement as the dialect wants them. Question marks in quotes stay.
+// rebind writes the parameters of a statement as the dialect wants them. Question marks in quotes
+// stay.
 func (d *dialect) rebind(query string) string {
 	if !d.numbered || !strings.Contains(query, "?") {
 		return query

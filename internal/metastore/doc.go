@@ -1,10 +1,12 @@
-// Package metastore keeps what must not be lost: segments, locks, tasks, rules, settings, offsets, leases, audit; in SQLite inside one
-// process or in PostgreSQL for many, with one schema and one set of statements.
+// Package metastore keeps what must not be lost: segments, locks, tasks, rules, settings, offsets,
+// leases, audit; in SQLite inside one process or in PostgreSQL for many, with one schema and one
+// set of statements.
 //
-// The central type is Store. Coordinator, overlord and the tasks' publishing go through it; brokers follow its change stream
-// (Store.Follow). Every method that changes something is one transaction, and returns nil only when the transaction is on disk. Deciding
-// what is visible is in package timeline; bytes of segments are in package deepstore; who leads and who is there is decided here (lease.go, member.go), what a
-// leader does is in packages task, supervisor and duty.
+// The central type is Store. Coordinator, overlord and the tasks' publishing go through it; brokers
+// follow its change stream (Store.Follow). Every method that changes something is one transaction,
+// and returns nil only when the transaction is on disk. Deciding what is visible is in package
+// timeline; bytes of segments are in package deepstore; who leads and who is there is decided here
+// (lease.go, member.go), what a leader does is in packages task, supervisor and duty.
 //
 //	store.go, options.go         opening and closing; sqlite.go, postgres.go, dialect.go: the databases; migrate.go: the schema
 //	writer.go                    the one writer, which commits operations in groups; conn.go: statements
@@ -33,5 +35,6 @@
 //	I10. A row appended under an APPEND lock is visible exactly once from its publication on, whatever REPLACE locks are held and published
 //	     meanwhile; or the publication is refused (upgrade.go).
 //
-// Times are milliseconds since the epoch. Payloads of others (tasks, rules, settings) are JSON that is not looked into.
+// Times are milliseconds since the epoch. Payloads of others (tasks, rules, settings) are JSON that
+// is not looked into.
 package metastore

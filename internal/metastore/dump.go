@@ -11,8 +11,9 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// dumped are the tables of a dump, each after those that it refers to. Left out is who is there and who leads: the members announce
-// themselves again. Leases are kept with their epochs, so that no command of a leader of before the restore counts after it, and have run out.
+// dumped are the tables of a dump, each after those that it refers to. Left out is who is there and
+// who leads: the members announce themselves again. Leases are kept with their epochs, so that no
+// command of a leader of before the restore counts after it, and have run out.
 var dumped = []string{
 	"store_info", "counters", "schemas", "files", "segments", "spans", "pending_segments", "task_locks", "task_lock_holders", "upgrades",
 	"tasks", "task_stages", "task_files", "rules", "settings", "audit", "leases", "statements", "offsets", "supervisors", "change_heads", "changes",
@@ -26,21 +27,24 @@ type Table struct {
 
 // Source says where a dump came from.
 type Source struct {
-	// Database is SQLite or PostgreSQL, Release the one that wrote the store last, Schema the version of its tables.
+	// Database is SQLite or PostgreSQL, Release the one that wrote the store last, Schema the version
+	// of its tables.
 	Database string `json:"database"`
 	Release  string `json:"release"`
 	Schema   int64  `json:"schema"`
 }
 
-// Dumper takes a dump: Begin once, then for each table Table and its rows. A row is valid during the call; its values are int64, string or nil.
+// Dumper takes a dump: Begin once, then for each table Table and its rows. A row is valid during
+// the call; its values are int64, string or nil.
 type Dumper interface {
 	Begin(Source) error
 	Table(Table) error
 	Row([]any) error
 }
 
-// Dump gives a store as it is at one moment to d, while others read and write it. It changes nothing: a store of an older schema version is
-// dumped in that version, one of a newer release is refused.
+// Dump gives a store as it is at one moment to d, while others read and write it. It changes
+// nothing: a store of an older schema version is dumped in that version, one of a newer release is
+// refused.
 func Dump(ctx context.Context, options Options, d Dumper) error {
 	s, err := attach(ctx, options)
 	if err != nil {
@@ -78,7 +82,8 @@ func Dump(ctx context.Context, options Options, d Dumper) error {
 	})
 }
 
-// attach opens the databases of a store and leaves its schema alone. Only the databases must be closed.
+// attach opens the databases of a store and leaves its schema alone. Only the databases must be
+// closed.
 func attach(ctx context.Context, options Options) (*Store, error) {
 	if err := options.Validate(); err != nil {
 		return nil, err
@@ -191,7 +196,8 @@ func (s *Store) occupant(ctx context.Context) (what string, err error) {
 	return "", nil
 }
 
-// present returns the processes that have announced themselves in a store and not withdrawn, by the database's clock.
+// present returns the processes that have announced themselves in a store and not withdrawn, by the
+// database's clock.
 func (s *Store) present(ctx context.Context) (string, error) {
 	c := conn{dialect: s.dialect, db: s.writers}
 	there, err := c.hasTable(ctx, "members")

@@ -20,8 +20,8 @@ type File struct {
 	Size     int64
 }
 
-// addReferences makes sure that the files are there and counts new references to them. A file whose last reference is gone may be under
-// deletion: it can't be published again.
+// addReferences makes sure that the files are there and counts new references to them. A file whose
+// last reference is gone may be under deletion: it can't be published again.
 func (t *tx) addReferences(ctx context.Context, files [][]any, refs map[string]int64) error {
 	if len(files) == 0 {
 		return nil
@@ -61,12 +61,14 @@ func (t *tx) addReferences(ctx context.Context, files [][]any, refs map[string]i
 	return nil
 }
 
-// UnreferencedFiles returns files that no segment row names any more, by id: their bytes may be deleted, and then forgotten.
+// UnreferencedFiles returns files that no segment row names any more, by id: their bytes may be
+// deleted, and then forgotten.
 func (s *Store) UnreferencedFiles(ctx context.Context, limit int) ([]File, error) {
 	return list(ctx, s.read(), scanFile, "SELECT id, load_spec, size FROM files WHERE refs = 0 ORDER BY id LIMIT ?", limit)
 }
 
-// DataSourceFiles gives fn each file that segments of a datasource name, used or not, until it returns an error. Fn must not use the Store.
+// DataSourceFiles gives fn each file that segments of a datasource name, used or not, until it
+// returns an error. Fn must not use the Store.
 func (s *Store) DataSourceFiles(ctx context.Context, dataSource string, fn func(File) error) error {
 	return s.read().each(ctx, func(rows *sql.Rows) error {
 		f, err := scanFile(rows)
@@ -105,9 +107,11 @@ func sortByText(rows []SegmentRow) {
 	slices.SortFunc(rows, func(a, b SegmentRow) int { return cmp.Compare(texts[a.ID], texts[b.ID]) })
 }
 
-// MoveFile notes that the bytes of a file, which lie at f.LoadSpec, are at to now, and reports whether they are wanted there: not where a used
-// segment names the file, for queries know its old place, nor where somebody else has moved or deleted it meanwhile. What is not wanted any more, the
-// old bytes or the new ones, becomes a file that no row names: see UnreferencedFiles. Left is its id.
+// MoveFile notes that the bytes of a file, which lie at f.LoadSpec, are at to now, and reports
+// whether they are wanted there: not where a used segment names the file, for queries know its old
+// place, nor where somebody else has moved or deleted it meanwhile. What is not wanted any more,
+// the old bytes or the new ones, becomes a file that no row names: see UnreferencedFiles. Left is
+// its id.
 func (s *Store) MoveFile(ctx context.Context, fence Fence, f File, to json.RawMessage) (left string, moved bool, err error) {
 	var random [8]byte
 	if _, err := rand.Read(random[:]); err != nil {

@@ -16,8 +16,9 @@ import (
 	"github.com/hengedb/henge/internal/timeline"
 )
 
-// history plays appending and replacing tasks in random order. Each append brings one row; a replacement rewrites the rows it read. After
-// every step a query must see every appended row exactly once.
+// history plays appending and replacing tasks in random order. Each append brings one row; a
+// replacement rewrites the rows it read. After every step a query must see every appended row
+// exactly once.
 type history struct {
 	*fixture
 	rnd      *rand.Rand
@@ -185,7 +186,8 @@ func (h *history) publishAppend(a *appendTask, steps map[string]int) string {
 	return "publish append"
 }
 
-// readForReplace reads what is visible of the segments to replace. Sometimes the new segments are as long as the lock, sometimes days.
+// readForReplace reads what is visible of the segments to replace. Sometimes the new segments are
+// as long as the lock, sometimes days.
 func (h *history) readForReplace(r *replaceTask) {
 	segments, err := h.UsedSegments(h.ctx(), "wiki", r.lock.Interval)
 	h.ok(err)
@@ -194,7 +196,8 @@ func (h *history) readForReplace(r *replaceTask) {
 	for _, holder := range timelineOf(segments).Lookup(r.lock.Interval) {
 		for _, s := range holder.Segments() {
 			if !r.lock.Interval.Contains(s.ID.Interval) {
-				// Rows have no time here: a segment that sticks out can't be cut, so this replacement does nothing.
+				// Rows have no time here: a segment that sticks out can't be cut, so this replacement does
+				// nothing.
 				r.read = map[chrono.Interval][]string{}
 				return
 			}

@@ -8,17 +8,20 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// ErrDeposed marks the fault of a write by a leader, or a runner of a task, that was followed by another.
+// ErrDeposed marks the fault of a write by a leader, or a runner of a task, that was followed by
+// another.
 var ErrDeposed = errors.New("deposed")
 
-// Lease is the leadership of one name, for example "coordinator", until the database's clock reaches an instant.
+// Lease is the leadership of one name, for example "coordinator", until the database's clock
+// reaches an instant.
 type Lease struct {
 	Name string
 	// Holder is the process, Address where it answers requests.
 	Holder, Address string
 	// Epoch grows with every acquisition. Zero: the lease was never held.
 	Epoch int64
-	// Held is whether the lease has not run out, by the database's clock at the time of reading, and Left how long it lasts from then on.
+	// Held is whether the lease has not run out, by the database's clock at the time of reading, and
+	// Left how long it lasts from then on.
 	Held bool
 	Left time.Duration
 	// Released is whether its holder has given it up.
@@ -28,11 +31,12 @@ type Lease struct {
 // Fence returns what a leader gives with its writes.
 func (l Lease) Fence() Fence { return Fence{Lease: l.Name, Holder: l.Holder, Epoch: l.Epoch} }
 
-// Fence makes a write happen only while an epoch of a lease is the newest, or while a task is active and a run of it the newest. The zero value
-// checks nothing, for writers that are neither.
+// Fence makes a write happen only while an epoch of a lease is the newest, or while a task is
+// active and a run of it the newest. The zero value checks nothing, for writers that are neither.
 type Fence struct {
 	Lease string
-	// Holder is who must have the lease; empty: anybody. A database that has lost its last moments gives an epoch to a second holder.
+	// Holder is who must have the lease; empty: anybody. A database that has lost its last moments
+	// gives an epoch to a second holder.
 	Holder string
 	// Task is of writers that run a task; Lease is empty then, and Epoch the number of the run.
 	Task  string
@@ -41,8 +45,9 @@ type Fence struct {
 
 type fenceKey struct{}
 
-// WithFence returns a context under which every write to the store happens only while f's epoch is the newest, beside what the write itself
-// asks for. A leader does all that it does as one under such a context.
+// WithFence returns a context under which every write to the store happens only while f's epoch is
+// the newest, beside what the write itself asks for. A leader does all that it does as one under
+// such a context.
 func WithFence(ctx context.Context, f Fence) context.Context {
 	return context.WithValue(ctx, fenceKey{}, f)
 }
@@ -53,7 +58,8 @@ func FenceOf(ctx context.Context) Fence {
 	return f
 }
 
-// check refuses the transaction if the epoch is not the newest. The row can't change before the transaction ends.
+// check refuses the transaction if the epoch is not the newest. The row can't change before the
+// transaction ends.
 func (f Fence) check(ctx context.Context, t *tx) error {
 	if f == (Fence{}) {
 		return nil
@@ -91,7 +97,8 @@ func (f Fence) checkRun(ctx context.Context, t *tx) error {
 	return nil
 }
 
-// CheckFence returns the fault that a write under ctx would have, if its fence does not hold any more.
+// CheckFence returns the fault that a write under ctx would have, if its fence does not hold any
+// more.
 func (s *Store) CheckFence(ctx context.Context) error {
 	if FenceOf(ctx) == (Fence{}) {
 		return nil
@@ -99,8 +106,9 @@ func (s *Store) CheckFence(ctx context.Context) error {
 	return s.write(ctx, func(context.Context, *tx) error { return nil })
 }
 
-// AcquireLease takes a lease if nobody holds it, or if the holder itself asks again (after a restart: its epoch grows too). If another
-// process holds it, the result is that process's lease and false.
+// AcquireLease takes a lease if nobody holds it, or if the holder itself asks again (after a
+// restart: its epoch grows too). If another process holds it, the result is that process's lease
+// and false.
 func (s *Store) AcquireLease(ctx context.Context, name, holder, address string, ttl time.Duration) (lease Lease, acquired bool, err error) {
 	err = s.onLease(ctx, func(ctx context.Context, c conn) error {
 		now := s.dialect.now
@@ -130,7 +138,8 @@ func (s *Store) RenewLease(ctx context.Context, lease Lease, ttl time.Duration) 
 	return renewed, err
 }
 
-// ReleaseLease gives a lease up, so that another process can have it at once. A lease that was lost already stays as it is.
+// ReleaseLease gives a lease up, so that another process can have it at once. A lease that was lost
+// already stays as it is.
 func (s *Store) ReleaseLease(ctx context.Context, lease Lease) error {
 	return s.onLease(ctx, func(ctx context.Context, c conn) error {
 		_, err := c.exec(ctx, "UPDATE leases SET expires = 0 WHERE name = ? AND holder = ? AND epoch = ?", lease.Name, lease.Holder, lease.Epoch)
@@ -158,8 +167,9 @@ func (s *Store) lease(ctx context.Context, c conn, name string) (Lease, error) {
 // leftOf returns the time that is left of a lease, by its milliseconds.
 func leftOf(millis int64) time.Duration { return time.Duration(max(millis, 0)) * time.Millisecond }
 
-// onLease runs statements that change a lease. On PostgreSQL they don't wait for the turn of writers, or a long transaction of one process
-// would cost another its lease; the row's lock, which Fence.check takes too, is enough.
+// onLease runs statements that change a lease. On PostgreSQL they don't wait for the turn of
+// writers, or a long transaction of one process would cost another its lease; the row's lock, which
+// Fence.check takes too, is enough.
 func (s *Store) onLease(ctx context.Context, run func(context.Context, conn) error) error {
 	if s.dialect.lockWriter != "" {
 		return run(ctx, s.read())

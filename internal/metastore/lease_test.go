@@ -58,7 +58,8 @@ func TestLease(t *testing.T) {
 	})
 }
 
-// A database that has lost its last moments gives an epoch, and the number of a run, that it has given before. Who had it then writes nothing.
+// A database that has lost its last moments gives an epoch, and the number of a run, that it has
+// given before. Who had it then writes nothing.
 func TestNumbersThatWereLost(t *testing.T) {
 	onEach(t, func(t *testing.T, f *fixture) {
 		lose := func(statement string) {

@@ -14,9 +14,10 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// A history of leaders is what several processes did to one lease and one setting, with the moments at which each step began and ended. It is
-// checked by porcupine: is there an order of the steps, each at one moment between its beginning and its end, in which a single process could have
-// taken them?
+// A history of leaders is what several processes did to one lease and one setting, with the moments
+// at which each step began and ended. It is checked by porcupine: is there an order of the steps,
+// each at one moment between its beginning and its end, in which a single process could have taken
+// them?
 
 // leaderStep is what a process asked for.
 type leaderStep struct {
@@ -74,8 +75,9 @@ var leaders = porcupine.NondeterministicModel{
 	DescribeOperation: func(input, output any) string { return fmt.Sprintf("%+v -> %+v", input, output) },
 }
 
-// TestLeadersWriteOneAfterTheOther has processes take a lease from each other and write as leaders, while some of their requests are cut off in
-// the midst: a leader that was followed by another writes nothing any more, and what was written is read.
+// TestLeadersWriteOneAfterTheOther has processes take a lease from each other and write as leaders,
+// while some of their requests are cut off in the midst: a leader that was followed by another
+// writes nothing any more, and what was written is read.
 func TestLeadersWriteOneAfterTheOther(t *testing.T) {
 	onEach(t, func(t *testing.T, f *fixture) {
 		const processes, steps = 4, 60

@@ -9,9 +9,11 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Processes that share a PostgreSQL tell each other what they have written (NOTIFY), so that none has to look for it: new numbers of the change stream, locks
-// that are free, members that came or went, settings. A process listens on a connection of its own. While that is not there, or does not deliver (some poolers take
-// LISTEN and never notify), it looks as often as before: it counts only when a message of its own has come back.
+// Processes that share a PostgreSQL tell each other what they have written (NOTIFY), so that none
+// has to look for it: new numbers of the change stream, locks that are free, members that came or
+// went, settings. A process listens on a connection of its own. While that is not there, or does
+// not deliver (some poolers take LISTEN and never notify), it looks as often as before: it counts
+// only when a message of its own has come back.
 
 // notifyChannel is where they tell; a message is the words of what there is, separated by blanks.
 const notifyChannel = "henge"
@@ -27,7 +29,8 @@ const (
 const (
 	// listenAgain is how long after listening has failed it is tried again.
 	listenAgain = 2 * time.Second
-	// pollHeard is how often a process looks that is told: messages of a connection that broke without a word are lost.
+	// pollHeard is how often a process looks that is told: messages of a connection that broke without
+	// a word are lost.
 	pollHeard = 5 * time.Second
 )
 
@@ -81,7 +84,8 @@ func (s *Store) hear(ctx context.Context) error {
 	}
 }
 
-// told wakes those of this process who wait for what a word is about. Words of later releases are about nothing here.
+// told wakes those of this process who wait for what a word is about. Words of later releases are
+// about nothing here.
 func (s *Store) told(word string) {
 	switch word {
 	case toldChange:

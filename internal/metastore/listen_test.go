@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// What one process writes another is told of: its clock stands still, so that it never looks by itself.
+// What one process writes another is told of: its clock stands still, so that it never looks by
+// itself.
 func TestProcessesTellEachOtherWhatTheyWrite(t *testing.T) {
 	address := postgresURL(t)
 	one, two := openFixture(t, Options{URL: address}), openFixture(t, Options{URL: address})

@@ -27,8 +27,8 @@ type Lock struct {
 	GroupID    string
 	DataSource string
 	Interval   chrono.Interval
-	// Version is above every version that the datasource had in the interval when the lock was granted; APPEND locks have the version
-	// of a first append instead.
+	// Version is above every version that the datasource had in the interval when the lock was
+	// granted; APPEND locks have the version of a first append instead.
 	Version  string
 	Priority int
 	// Revoked is whether a task of higher priority took it. The holders find out at their next use.
@@ -70,8 +70,9 @@ func (r *LockRequest) validate() error {
 	return nil
 }
 
-// TryLock grants a lock if no other group holds one that excludes it, or only such of lower priority, which are revoked. A group that holds
-// a lock of the type over the interval gets that one. False: it is not free. ErrLockRevoked: the group had it and lost it.
+// TryLock grants a lock if no other group holds one that excludes it, or only such of lower
+// priority, which are revoked. A group that holds a lock of the type over the interval gets that
+// one. False: it is not free. ErrLockRevoked: the group had it and lost it.
 func (s *Store) TryLock(ctx context.Context, r LockRequest) (lock Lock, granted bool, err error) {
 	if err := r.validate(); err != nil {
 		return Lock{}, false, err
@@ -213,7 +214,8 @@ func (s *Store) Locks(ctx context.Context, dataSource string) ([]Lock, error) {
 	return s.read().locks(ctx, "WHERE l.datasource = ?", dataSource)
 }
 
-// ReleaseLocks ends a task's hold on its locks that meet the interval, or on all if it is nil. A lock without holders is gone.
+// ReleaseLocks ends a task's hold on its locks that meet the interval, or on all if it is nil. A
+// lock without holders is gone.
 func (s *Store) ReleaseLocks(ctx context.Context, fence Fence, taskID string, interval *chrono.Interval) error {
 	return s.write(ctx, func(ctx context.Context, t *tx) error {
 		if err := fence.check(ctx, t); err != nil {

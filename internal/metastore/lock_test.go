@@ -10,7 +10,8 @@ import (
 	"github.com/hengedb/henge/internal/chrono"
 )
 
-// TestLockTable is the table of spec/ingestion.md, section 9, for the same interval and for one inside the other.
+// TestLockTable is the table of spec/ingestion.md, section 9, for the same interval and for one
+// inside the other.
 func TestLockTable(t *testing.T) {
 	kinds := []LockType{Exclusive, Shared, Append, Replace, Kill}
 	outer, inner, beside := day(1, 4), day(2, 3), day(4, 5)
@@ -127,7 +128,8 @@ func TestLockVersions(t *testing.T) {
 		if got := next(); got != "2026-03-05T10:00:00.002Z" {
 			t.Errorf("version after the clock was set back: %s", got)
 		}
-		// Segments of elsewhere, used or not, may have versions of the future, or ones that are no instants.
+		// Segments of elsewhere, used or not, may have versions of the future, or ones that are no
+		// instants.
 		for _, version := range []string{"2030-01-01T00:00:00.000Z", "zzz"} {
 			owner := f.owner(50)
 			l := f.lock(owner, Exclusive, day(1, 2))

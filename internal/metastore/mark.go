@@ -11,7 +11,8 @@ import (
 	"github.com/hengedb/henge/internal/timeline"
 )
 
-// Selection chooses segments of a datasource: those of IDs, else those fully inside Interval, else all.
+// Selection chooses segments of a datasource: those of IDs, else those fully inside Interval, else
+// all.
 type Selection struct {
 	// IDs are texts of segment ids.
 	IDs []string
@@ -29,8 +30,8 @@ type Marked struct {
 	Number int64
 }
 
-// MarkUnused makes segments unused: queries stop seeing them, and kill may delete them. Ids that are not there are ignored. The audit entry,
-// if not nil, is written with it.
+// MarkUnused makes segments unused: queries stop seeing them, and kill may delete them. Ids that
+// are not there are ignored. The audit entry, if not nil, is written with it.
 func (s *Store) MarkUnused(ctx context.Context, fence Fence, dataSource string, selection Selection, entry *AuditEntry) (Marked, error) {
 	return s.mark(ctx, fence, entry, func(ctx context.Context, t *tx) ([]timeline.SegmentID, bool, error) {
 		rows, err := t.selected(ctx, dataSource, selection, true)
@@ -38,8 +39,8 @@ func (s *Store) MarkUnused(ctx context.Context, fence Fence, dataSource string, 
 	})
 }
 
-// MarkUsed makes unused segments used, except those that used segments, or others of the selection, overshadow. If an id is not there, it is
-// a fault and nothing changes.
+// MarkUsed makes unused segments used, except those that used segments, or others of the selection,
+// overshadow. If an id is not there, it is a fault and nothing changes.
 func (s *Store) MarkUsed(ctx context.Context, fence Fence, dataSource string, selection Selection) (Marked, error) {
 	return s.mark(ctx, fence, nil, func(ctx context.Context, t *tx) ([]timeline.SegmentID, bool, error) {
 		if err := t.checkKnown(ctx, dataSource, selection.IDs); err != nil {

@@ -13,7 +13,8 @@ import (
 // Member is a process in one of its roles, as it announces itself to the others.
 type Member struct {
 	Role string
-	// Address is host:port. Role and address together are one member's, whatever process is behind them.
+	// Address is host:port. Role and address together are one member's, whatever process is behind
+	// them.
 	Address string
 	// Holder is the process: the identity of its data directory, which survives a restart.
 	Holder string
@@ -21,7 +22,8 @@ type Member struct {
 	Epoch int64
 	// Payload describes the member. Others read it.
 	Payload json.RawMessage
-	// Held is whether the announcement has not run out, by the database's clock at the time of reading, and Left how long it lasts from then on.
+	// Held is whether the announcement has not run out, by the database's clock at the time of
+	// reading, and Left how long it lasts from then on.
 	Held bool
 	Left time.Duration
 }
@@ -29,8 +31,8 @@ type Member struct {
 // forgetMembers is how long after its end an announcement is still shown, as one that ran out.
 const forgetMembers = time.Hour
 
-// Announce tells that a process is there in some roles, for a time, and in no others. An address that another process has announced in the same
-// role, and still holds, is refused.
+// Announce tells that a process is there in some roles, for a time, and in no others. An address
+// that another process has announced in the same role, and still holds, is refused.
 func (s *Store) Announce(ctx context.Context, holder string, members []Member, ttl time.Duration) error {
 	defer s.joined.raise()
 	return s.onLease(ctx, func(ctx context.Context, c conn) error {
@@ -76,8 +78,8 @@ func (s *Store) Withdraw(ctx context.Context, holder string) error {
 	})
 }
 
-// MembersChanged returns a channel that is closed when a process announces itself or withdraws. One that shares the database only and can't
-// tell (listen.go) is found by looking.
+// MembersChanged returns a channel that is closed when a process announces itself or withdraws. One
+// that shares the database only and can't tell (listen.go) is found by looking.
 func (s *Store) MembersChanged() <-chan struct{} { return s.joined.next() }
 
 // Members returns what was announced, by role and address, also what has run out not long ago.

@@ -23,12 +23,14 @@ var migrations embed.FS
 const (
 	// infoRelease is the release that wrote the store last.
 	infoRelease = "release"
-	// infoCompatible is "version:oldest": at this schema version, releases that know at least the oldest one may open the store. A
-	// migration that only expands the schema keeps oldest, one that contracts raises it.
+	// infoCompatible is "version:oldest": at this schema version, releases that know at least the
+	// oldest one may open the store. A migration that only expands the schema keeps oldest, one that
+	// contracts raises it.
 	infoCompatible = "compatible"
 )
 
-// oldestCompatible is the lowest schema version whose releases can work on the schema that this release's migrations end in.
+// oldestCompatible is the lowest schema version whose releases can work on the schema that this
+// release's migrations end in.
 const oldestCompatible = 1
 
 // migrate brings the schema to the newest version this release knows.
@@ -81,9 +83,10 @@ func (s *Store) migrations() (*goose.Provider, error) {
 	return provider, nil
 }
 
-// migrationLock lets processes that start together migrate one after the other. The library's own lock asks again every five seconds, which
-// all but the first of them would wait for; this one waits in the database until it is free. Both use the same number, so that releases with
-// either exclude each other.
+// migrationLock lets processes that start together migrate one after the other. The library's own
+// lock asks again every five seconds, which all but the first of them would wait for; this one
+// waits in the database until it is free. Both use the same number, so that releases with either
+// exclude each other.
 type migrationLock struct{}
 
 func (migrationLock) SessionLock(ctx context.Context, c *sql.Conn) error {
@@ -123,7 +126,8 @@ func (s *Store) sign(ctx context.Context, version int64) error {
 	return nil
 }
 
-// checkNewer refuses a store whose schema is newer than this release, unless its writer said that this release can work on it.
+// checkNewer refuses a store whose schema is newer than this release, unless its writer said that
+// this release can work on it.
 func (s *Store) checkNewer(ctx context.Context, current, known int64) error {
 	c := conn{dialect: s.dialect, db: s.writers}
 	var release, compatible string

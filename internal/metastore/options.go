@@ -18,25 +18,30 @@ type Options struct {
 	User, Password string
 	// Clock is read for the instants of rows and the versions of locks. Nil is the system's.
 	Clock clock.Clock
-	// Release is the version of this program, written into the store and named when an older program refuses it.
+	// Release is the version of this program, written into the store and named when an older program
+	// refuses it.
 	Release string
-	// MaxAuditBytes is how large the payload of an audit entry may be; of a larger one the history says so instead. 0: any size.
+	// MaxAuditBytes is how large the payload of an audit entry may be; of a larger one the history
+	// says so instead. 0: any size.
 	MaxAuditBytes int64
 	// NoAudit keeps no audit history: entries are only given to Audited.
 	NoAudit bool
-	// Audited, if not nil, is told of each entry of the audit history when it is written. It does not wait.
+	// Audited, if not nil, is told of each entry of the audit history when it is written. It does not
+	// wait.
 	Audited func(AuditEntry)
-	// MakeRoom, if not nil, is called when the disk of a SQLite database is full; if it reports that there is room now, what failed is tried
-	// once more.
+	// MakeRoom, if not nil, is called when the disk of a SQLite database is full; if it reports that
+	// there is room now, what failed is tried once more.
 	MakeRoom func() bool
-	// Fresh, if not nil, is called before a SQLite database is made where there is none, or filled where it is empty. An error keeps it from
-	// being made.
+	// Fresh, if not nil, is called before a SQLite database is made where there is none, or filled
+	// where it is empty. An error keeps it from being made.
 	Fresh func(path string) error
-	// FaultPoint, if not nil, is called with the name of each step of Publish (see publishSteps). If it returns an error, the process
-	// counts as crashed at this step: nothing more is written, the operation and all later writes fail. Tests only.
+	// FaultPoint, if not nil, is called with the name of each step of Publish (see publishSteps). If
+	// it returns an error, the process counts as crashed at this step: nothing more is written, the
+	// operation and all later writes fail. Tests only.
 	FaultPoint func(step string) error
 
-	// idleTransaction is how long PostgreSQL leaves a transaction of this process open that does nothing.
+	// idleTransaction is how long PostgreSQL leaves a transaction of this process open that does
+	// nothing.
 	idleTransaction time.Duration
 }
 

@@ -12,13 +12,16 @@ import (
 	"github.com/hengedb/henge/internal/chrono"
 )
 
-// Finding the segments that overlap an interval. An index on the start alone would visit every segment that starts before the interval ends.
-// So each row has its span: the exponent of the smallest power of two that is at least the length of its interval. Among segments of one
-// span p, those that overlap [a, b) start in (a - 2^p, b), a short range of the index (datasource, span, start). A datasource has few spans.
+// Finding the segments that overlap an interval. An index on the start alone would visit every
+// segment that starts before the interval ends. So each row has its span: the exponent of the
+// smallest power of two that is at least the length of its interval. Among segments of one span p,
+// those that overlap [a, b) start in (a - 2^p, b), a short range of the index (datasource, span,
+// start). A datasource has few spans.
 
 //
-// Locks and promised ids have no span, because releases that do not know of it write them, too. Their indexes have the exact length of the
-// interval in its place. A datasource has few lengths: they are those of time chunks.
+// Locks and promised ids have no span, because releases that do not know of it write them, too.
+// Their indexes have the exact length of the interval in its place. A datasource has few lengths:
+// they are those of time chunks.
 
 // spanOf returns the span of an interval.
 func spanOf(iv chrono.Interval) int64 {
@@ -29,7 +32,8 @@ func spanOf(iv chrono.Interval) int64 {
 	return int64(bits.Len64(length - 1))
 }
 
-// earliestStart returns the instant before which no segment of a span starts that overlaps an interval from start on; exclusive.
+// earliestStart returns the instant before which no segment of a span starts that overlaps an
+// interval from start on; exclusive.
 func earliestStart(start, span int64) int64 {
 	if span >= 63 {
 		return math.MinInt64
@@ -41,8 +45,8 @@ func earliestStart(start, span int64) int64 {
 	return start - width
 }
 
-// eachOverlapping runs a query once for every span of a datasource. The query ends in a WHERE clause to which the condition on the segments
-// "s" is added; args are its own parameters.
+// eachOverlapping runs a query once for every span of a datasource. The query ends in a WHERE
+// clause to which the condition on the segments "s" is added; args are its own parameters.
 func (c conn) eachOverlapping(ctx context.Context, dataSource string, iv chrono.Interval, fn func(*sql.Rows) error, query string, args ...any) error {
 	spans, err := list(ctx, c, func(rows *sql.Rows) (span int64, err error) { return span, rows.Scan(&span) },
 		"SELECT span FROM spans WHERE datasource = ? ORDER BY span", dataSource)
@@ -59,8 +63,9 @@ func (c conn) eachOverlapping(ctx context.Context, dataSource string, iv chrono.
 	return nil
 }
 
-// eachLength runs fn once for every length of the intervals that a table has of a datasource. It gets the condition, with its parameters, that the
-// rows of this length meet that overlap iv; the names of columns have the prefix.
+// eachLength runs fn once for every length of the intervals that a table has of a datasource. It
+// gets the condition, with its parameters, that the rows of this length meet that overlap iv; the
+// names of columns have the prefix.
 func (c conn) eachLength(ctx context.Context, table, prefix, dataSource string, iv chrono.Interval, fn func(condition string, args []any) error) error {
 	const next = "SELECT end_ms - start_ms FROM %s WHERE datasource = ? AND end_ms - start_ms > %s ORDER BY end_ms - start_ms LIMIT 1"
 	lengths, err := list(ctx, c, func(rows *sql.Rows) (length int64, err error) { return length, rows.Scan(&length) },
@@ -84,7 +89,8 @@ func (c conn) eachLength(ctx context.Context, table, prefix, dataSource string, 
 	return nil
 }
 
-// overlappingLocks returns the locks of a datasource that overlap an interval, in the order in which they were granted.
+// overlappingLocks returns the locks of a datasource that overlap an interval, in the order in
+// which they were granted.
 func (c conn) overlappingLocks(ctx context.Context, dataSource string, iv chrono.Interval) (out []Lock, err error) {
 	err = c.eachLength(ctx, "task_locks", "l.", dataSource, iv, func(condition string, args []any) error {
 		found, err := c.locks(ctx, condition, args...)

@@ -50,7 +50,8 @@ type PendingFilter struct {
 	Allocator string
 }
 
-// DeletePending forgets promised ids and returns how many. Tasks that still want to publish them fail.
+// DeletePending forgets promised ids and returns how many. Tasks that still want to publish them
+// fail.
 func (s *Store) DeletePending(ctx context.Context, fence Fence, dataSource string, filter PendingFilter) (deleted int64, err error) {
 	err = s.write(ctx, func(ctx context.Context, t *tx) error {
 		if err := fence.check(ctx, t); err != nil {

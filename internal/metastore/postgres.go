@@ -14,9 +14,10 @@ import (
 
 // openPostgres opens a pool of connections.
 //
-// Write transactions take turns across all processes (dialect.lockWriter), so READ COMMITTED is enough: each statement of a writer sees
-// everything that was committed before it, and nobody else writes. A process that stalls inside a transaction loses it after a while,
-// or it would block the others.
+// Write transactions take turns across all processes (dialect.lockWriter), so READ COMMITTED is
+// enough: each statement of a writer sees everything that was committed before it, and nobody else
+// writes. A process that stalls inside a transaction loses it after a while, or it would block the
+// others.
 func (s *Store) openPostgres(ctx context.Context) error {
 	s.dialect = postgresDialect
 	config, err := pgx.ParseConfig(s.options.URL)
@@ -35,7 +36,8 @@ func (s *Store) openPostgres(ctx context.Context) error {
 	return s.createDomain(ctx, db)
 }
 
-// createDomain makes the type of the migrations whose texts compare byte by byte, whatever the collation of the database.
+// createDomain makes the type of the migrations whose texts compare byte by byte, whatever the
+// collation of the database.
 func (s *Store) createDomain(ctx context.Context, db *sql.DB) error {
 	_, err := db.ExecContext(ctx, `DO $$ BEGIN
 		CREATE DOMAIN bytetext AS TEXT COLLATE "C";

@@ -12,8 +12,8 @@ import (
 	"github.com/hengedb/henge/internal/timeline"
 )
 
-// The steps of Publish, in their order. The first six are inside the transaction; only the chosen action's are passed. After
-// stepCommitted the caller is told.
+// The steps of Publish, in their order. The first six are inside the transaction; only the chosen
+// action's are passed. After stepCommitted the caller is told.
 const (
 	stepChecked   = "publish-1-checked"   // the epoch and the locks were checked
 	stepOffsets   = "publish-2-offsets"   // the offsets were moved
@@ -33,11 +33,13 @@ func PublishSteps() []string {
 type PublishAction int
 
 const (
-	// PublishInsert is for holders of EXCLUSIVE and SHARED locks: replacements without concurrency, and appends.
+	// PublishInsert is for holders of EXCLUSIVE and SHARED locks: replacements without concurrency,
+	// and appends.
 	PublishInsert PublishAction = iota
 	// PublishAppend is for holders of APPEND locks: a replacement that runs meanwhile keeps the rows.
 	PublishAppend
-	// PublishReplace is for holders of REPLACE locks: what was appended since the lock was granted stays visible.
+	// PublishReplace is for holders of REPLACE locks: what was appended since the lock was granted
+	// stays visible.
 	PublishReplace
 )
 
@@ -52,9 +54,11 @@ type Publication struct {
 	Part       string
 	DataSource string
 	Action     PublishAction
-	// Segments become used. Their bytes are in deep storage already. A segment without File is given its id as the name of its file.
+	// Segments become used. Their bytes are in deep storage already. A segment without File is given
+	// its id as the name of its file.
 	Segments []*timeline.Segment
-	// MarkUnused are replaced intervals for which there is nothing to publish, not even tombstones: the segments fully inside stop being used.
+	// MarkUnused are replaced intervals for which there is nothing to publish, not even tombstones:
+	// the segments fully inside stop being used.
 	MarkUnused []chrono.Interval
 	// Offsets, if not nil, are moved in the same transaction.
 	Offsets *OffsetSwap
@@ -64,21 +68,25 @@ type Publication struct {
 type OffsetSwap struct {
 	// ID is the supervisor's.
 	ID string
-	// Next gets the stored payload, nil if there is none, and returns the one to store. If it returns an error, nothing is published and
-	// the caller gets the error. It runs inside the transaction: no waiting, no I/O.
+	// Next gets the stored payload, nil if there is none, and returns the one to store. If it returns
+	// an error, nothing is published and the caller gets the error. It runs inside the transaction: no
+	// waiting, no I/O.
 	Next func(stored json.RawMessage) (json.RawMessage, error)
 }
 
 // Published says what a publication did.
 type Published struct {
-	// Number is the number of the change stream from which on everything is visible. A query that pins it or a later one sees all of it.
+	// Number is the number of the change stream from which on everything is visible. A query that pins
+	// it or a later one sees all of it.
 	Number int64
-	// Segments are those that the task published and those that were published with them: its appends under the versions of replacements,
-	// or the appends of others under its version.
+	// Segments are those that the task published and those that were published with them: its appends
+	// under the versions of replacements, or the appends of others under its version.
 	Segments []*timeline.Segment
-	// Already is whether all segments had been published before, by an attempt whose answer got lost or by a replica.
+	// Already is whether all segments had been published before, by an attempt whose answer got lost
+	// or by a replica.
 	Already bool
-	// UpgradedPending are promised ids that appends in flight have got under the new version: UpgradedFrom has the id they know.
+	// UpgradedPending are promised ids that appends in flight have got under the new version:
+	// UpgradedFrom has the id they know.
 	UpgradedPending []PendingSegment
 }
 
@@ -220,7 +228,8 @@ func (t *tx) publish(ctx context.Context, p *Publication) (Published, error) {
 	return out, err
 }
 
-// alreadyPublished reports whether all segments are stored with the same bytes. Some, or other bytes, are a conflict.
+// alreadyPublished reports whether all segments are stored with the same bytes. Some, or other
+// bytes, are a conflict.
 func (t *tx) alreadyPublished(ctx context.Context, p *Publication) (bool, error) {
 	if len(p.Segments) == 0 {
 		return false, nil
@@ -300,7 +309,8 @@ func (a PublishAction) allows(l LockType) bool {
 	return false
 }
 
-// markReplacedUnused marks the segments inside MarkUnused unused, except what was appended since the REPLACE lock was granted.
+// markReplacedUnused marks the segments inside MarkUnused unused, except what was appended since
+// the REPLACE lock was granted.
 func (t *tx) markReplacedUnused(ctx context.Context, p *Publication, held []Lock) error {
 	keep := make(map[string]bool)
 	if p.Action == PublishReplace {

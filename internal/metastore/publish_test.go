@@ -249,7 +249,8 @@ func TestConcurrentAppendAndReplace(t *testing.T) {
 	})
 }
 
-// What a replacement has read is not published again beside its rows, also if it was appended under its lock.
+// What a replacement has read is not published again beside its rows, also if it was appended under
+// its lock.
 func TestAbsorbedAppends(t *testing.T) {
 	onEach(t, func(t *testing.T, f *fixture) {
 		f.replace(day(1, 2), 2)
@@ -276,7 +277,8 @@ func TestAbsorbedAppends(t *testing.T) {
 	})
 }
 
-// What a replacement keeps is published again beside its rows, whenever it was appended, also if it is a copy already.
+// What a replacement keeps is published again beside its rows, whenever it was appended, also if it
+// is a copy already.
 func TestKeptSegments(t *testing.T) {
 	onEach(t, func(t *testing.T, f *fixture) {
 		f.replace(day(1, 2), 3)
@@ -340,8 +342,8 @@ func TestReplaceWithFinerGranularity(t *testing.T) {
 	})
 }
 
-// TestReplaceFinerThanPromised cuts an interval in which an id was promised. While the append holds its lock, the replacement is refused;
-// afterwards the append is, because its rows would be hidden.
+// TestReplaceFinerThanPromised cuts an interval in which an id was promised. While the append holds
+// its lock, the replacement is refused; afterwards the append is, because its rows would be hidden.
 func TestReplaceFinerThanPromised(t *testing.T) {
 	onEach(t, func(t *testing.T, f *fixture) {
 		f.replace(day(1, 3), 1)
@@ -369,8 +371,9 @@ func TestReplaceFinerThanPromised(t *testing.T) {
 	})
 }
 
-// TestReplaceAfterSourceIsGone replaces an interval while an append publishes there whose id has a twin already: the append itself is hidden
-// by the twin at once, marked unused and deleted, and the replacement must find the bytes under the twin's id, once.
+// TestReplaceAfterSourceIsGone replaces an interval while an append publishes there whose id has a
+// twin already: the append itself is hidden by the twin at once, marked unused and deleted, and the
+// replacement must find the bytes under the twin's id, once.
 func TestReplaceAfterSourceIsGone(t *testing.T) {
 	onEach(t, func(t *testing.T, f *fixture) {
 		f.replace(day(1, 2), 1)

@@ -117,7 +117,8 @@ func TestTasks(t *testing.T) {
 	})
 }
 
-// TestFinishTask expects locks to be released, and promised ids to be forgotten with the last task that shares them.
+// TestFinishTask expects locks to be released, and promised ids to be forgotten with the last task
+// that shares them.
 func TestFinishTask(t *testing.T) {
 	onEach(t, func(t *testing.T, f *fixture) {
 		for _, id := range []string{"a", "b"} {

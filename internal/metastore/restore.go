@@ -15,22 +15,24 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// DumpReader gives a dump back. Table returns the next table and Row its next row; both return io.EOF at the end. A row is valid until the next
-// call.
+// DumpReader gives a dump back. Table returns the next table and Row its next row; both return
+// io.EOF at the end. A row is valid until the next call.
 type DumpReader interface {
 	Source() Source
 	Table() (Table, error)
 	Row() ([]any, error)
 }
 
-// restoring is the suffix of the SQLite file that is being filled; it takes the place of the old one when it is whole.
+// restoring is the suffix of the SQLite file that is being filled; it takes the place of the old
+// one when it is whole.
 const restoring = ".restoring"
 
-// Restore makes the store be what a dump says, whichever of the databases it came from, and then brings its schema to this release's. A store
-// that holds something is refused unless replace is true, one that processes are running on always.
+// Restore makes the store be what a dump says, whichever of the databases it came from, and then
+// brings its schema to this release's. A store that holds something is refused unless replace is
+// true, one that processes are running on always.
 //
-// A SQLite file takes the place of the old one when it is complete. In PostgreSQL a restore that fails on its way leaves a store that only
-// another restore can fill.
+// A SQLite file takes the place of the old one when it is complete. In PostgreSQL a restore that
+// fails on its way leaves a store that only another restore can fill.
 func Restore(ctx context.Context, options Options, dump DumpReader, replace bool) error {
 	if err := CheckRestore(ctx, options, dump.Source(), replace); err != nil {
 		return err
@@ -135,7 +137,8 @@ func clearPostgres(ctx context.Context, options Options) error {
 	return s.dialect.failed(ctx, t.Commit())
 }
 
-// fill makes an empty store of the dump's schema version, copies the rows, and migrates it to this release's.
+// fill makes an empty store of the dump's schema version, copies the rows, and migrates it to this
+// release's.
 func fill(ctx context.Context, options Options, dump DumpReader) error {
 	options.idleTransaction = maxIdleDump
 	s := &Store{options: options.withDefaults()}
@@ -183,7 +186,8 @@ func (s *Store) copyRows(ctx context.Context, dump DumpReader) error {
 	return s.dialect.failed(ctx, t.Commit())
 }
 
-// copyTable takes the rows of one table. Names come from a file: only those that the schema has are let into a statement.
+// copyTable takes the rows of one table. Names come from a file: only those that the schema has are
+// let into a statement.
 func (c conn) copyTable(ctx context.Context, table Table, dump DumpReader) error {
 	if !slices.Contains(dumped, table.Name) {
 		return fault.InvalidInput("The backup has a table [%.80q], which is not one of a metadata store", table.Name)

@@ -9,14 +9,16 @@ import (
 	"github.com/hengedb/henge/internal/timeline"
 )
 
-// SegmentRow is a segment with what the store knows about it beside the descriptor. Instants are milliseconds.
+// SegmentRow is a segment with what the store knows about it beside the descriptor. Instants are
+// milliseconds.
 type SegmentRow struct {
 	*timeline.Segment
 	Used bool
 	// UsedUpdated is when Used last changed.
 	UsedUpdated int64
 	Created     int64
-	// UpgradedFrom is the id that was appended before a replacement published its bytes again under this id; empty for others.
+	// UpgradedFrom is the id that was appended before a replacement published its bytes again under
+	// this id; empty for others.
 	UpgradedFrom string
 	// TaskID is the task that published it.
 	TaskID string
@@ -27,7 +29,8 @@ const selectSegments = "SELECT s.id, s.datasource, s.start_ms, s.end_ms, s.versi
 	"s.file_id, f.load_spec, s.size, s.num_rows, s.binary_version, s.details, s.used, s.used_updated, s.created, s.upgraded_from, s.task_id " +
 	"FROM segments s LEFT JOIN files f ON f.id = s.file_id "
 
-// scannedRow is a row whose schema has not been looked up yet: that needs the connection, which is busy while rows are read.
+// scannedRow is a row whose schema has not been looked up yet: that needs the connection, which is
+// busy while rows are read.
 type scannedRow struct {
 	SegmentRow
 	fingerprint string
@@ -94,7 +97,8 @@ func (s *Store) segmentRows(ctx context.Context, c conn, condition string, args 
 	return s.resolve(ctx, c, scanned)
 }
 
-// overlappingRows returns the segments of a datasource that overlap an interval and meet a condition, such as "s.used = 1".
+// overlappingRows returns the segments of a datasource that overlap an interval and meet a
+// condition, such as "s.used = 1".
 func (s *Store) overlappingRows(
 	ctx context.Context, c conn, dataSource string, iv chrono.Interval, condition string, args ...any,
 ) ([]SegmentRow, error) {
@@ -139,8 +143,8 @@ func textIDs(segments []*timeline.Segment) []string {
 	return ids
 }
 
-// insertSegments writes rows that are not there yet, used, with their schemas and files, and puts them into the change stream. upgradedFrom
-// has the source of each segment that is a copy.
+// insertSegments writes rows that are not there yet, used, with their schemas and files, and puts
+// them into the change stream. upgradedFrom has the source of each segment that is a copy.
 func (t *tx) insertSegments(ctx context.Context, taskID string, segments []*timeline.Segment, upgradedFrom map[string]string) error {
 	var schemas, files, spans, rows [][]any
 	known := make(map[string]bool)
@@ -200,8 +204,8 @@ func (t *tx) insertSegments(ctx context.Context, taskID string, segments []*time
 		"file_id, size, num_rows, binary_version, details, used, used_updated, created, upgraded_from, task_id", "", rows)
 }
 
-// UsedSegments returns the used segments of a datasource that overlap any of the intervals, whether or not they are visible; without
-// intervals, all. The order is that of ids' texts.
+// UsedSegments returns the used segments of a datasource that overlap any of the intervals, whether
+// or not they are visible; without intervals, all. The order is that of ids' texts.
 func (s *Store) UsedSegments(ctx context.Context, dataSource string, intervals ...chrono.Interval) ([]SegmentRow, error) {
 	if len(intervals) == 0 {
 		return s.segmentRows(ctx, s.read(), "WHERE s.datasource = ? AND s.used = 1 ORDER BY s.id", dataSource)

@@ -20,8 +20,8 @@ func (s *Store) AllRules(ctx context.Context) (map[string]json.RawMessage, error
 	return s.read().payloads(ctx, "SELECT datasource, payload FROM rules")
 }
 
-// SetRules replaces the retention rules of a datasource. Equal rules change nothing: no audit entry, false. The entry, if not nil, gets the
-// payload of the rules.
+// SetRules replaces the retention rules of a datasource. Equal rules change nothing: no audit
+// entry, false. The entry, if not nil, gets the payload of the rules.
 func (s *Store) SetRules(ctx context.Context, fence Fence, dataSource string, rules json.RawMessage, entry *AuditEntry) (changed bool, err error) {
 	err = s.write(ctx, func(ctx context.Context, t *tx) error {
 		var err error
@@ -45,8 +45,9 @@ func (s *Store) Setting(ctx context.Context, name string) (json.RawMessage, bool
 	return s.read().payload(ctx, "settings WHERE name", name)
 }
 
-// UpdateSetting replaces a setting by what next makes of it; stored is nil if there is none. An equal one changes nothing: false. If next
-// returns an error, the caller gets it. It runs inside the transaction, so that two updates never undo each other: no waiting, no I/O.
+// UpdateSetting replaces a setting by what next makes of it; stored is nil if there is none. An
+// equal one changes nothing: false. If next returns an error, the caller gets it. It runs inside
+// the transaction, so that two updates never undo each other: no waiting, no I/O.
 func (s *Store) UpdateSetting(
 	ctx context.Context, fence Fence, name string, entry *AuditEntry, next func(stored json.RawMessage) (json.RawMessage, error),
 ) (changed bool, err error) {
@@ -63,13 +64,15 @@ func (s *Store) SetSetting(ctx context.Context, fence Fence, name string, value 
 	return s.UpdateSetting(ctx, fence, name, entry, func(json.RawMessage) (json.RawMessage, error) { return value, nil })
 }
 
-// DeleteSetting forgets a setting and reports whether there was one. The audit entry, if not nil, is only written then.
+// DeleteSetting forgets a setting and reports whether there was one. The audit entry, if not nil,
+// is only written then.
 func (s *Store) DeleteSetting(ctx context.Context, fence Fence, name string, entry *AuditEntry) (bool, error) {
 	return s.deletePayload(ctx, fence, settingsTable+" WHERE name", name, entry)
 }
 
-// SettingsChanged returns a channel that is closed when a setting is written or forgotten. What is written by a process that shares the database only
-// and can't tell (listen.go) is found by looking.
+// SettingsChanged returns a channel that is closed when a setting is written or forgotten. What is
+// written by a process that shares the database only and can't tell (listen.go) is found by
+// looking.
 func (s *Store) SettingsChanged() <-chan struct{} { return s.settled.next() }
 
 // payload reads one JSON payload; place is "table WHERE column".

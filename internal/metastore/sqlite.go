@@ -18,9 +18,10 @@ import (
 
 // openSQLite opens one writing connection and some reading ones.
 //
-// The write-ahead log lets readers go on while a transaction commits. synchronous is FULL, because with NORMAL a power loss takes
-// acknowledged transactions back; the group commit of the writer pays for it. Transactions of the writer take the write lock when they
-// begin: an upgrade from reading to writing fails at once with BUSY instead of waiting.
+// The write-ahead log lets readers go on while a transaction commits. synchronous is FULL, because
+// with NORMAL a power loss takes acknowledged transactions back; the group commit of the writer
+// pays for it. Transactions of the writer take the write lock when they begin: an upgrade from
+// reading to writing fails at once with BUSY instead of waiting.
 func (s *Store) openSQLite(ctx context.Context) error {
 	s.dialect = sqliteDialect
 	path, err := filepath.Abs(s.options.Path)
@@ -44,8 +45,9 @@ func (s *Store) openSQLite(ctx context.Context) error {
 	return err
 }
 
-// createSQLite makes an empty file if there is none. Only its owner may read it: it holds password hashes. Its name is on disk before the first
-// transaction is: the database itself only writes the names of its other files to disk.
+// createSQLite makes an empty file if there is none. Only its owner may read it: it holds password
+// hashes. Its name is on disk before the first transaction is: the database itself only writes the
+// names of its other files to disk.
 func createSQLite(path string) error {
 	file, err := os.OpenFile(path, os.O_RDWR, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -57,8 +59,9 @@ func createSQLite(path string) error {
 	return file.Close()
 }
 
-// connectSQLite opens the connections. On a disk that is full there may be no room for the index of the write-ahead log, which connections
-// share: without room for it there is one connection, which has the index in memory.
+// connectSQLite opens the connections. On a disk that is full there may be no room for the index of
+// the write-ahead log, which connections share: without room for it there is one connection, which
+// has the index in memory.
 func (s *Store) connectSQLite(ctx context.Context, path string, single bool) (err error) {
 	address := func(extra url.Values) string {
 		mode := "journal_mode(WAL)"

@@ -45,7 +45,8 @@ func (s *Store) Statement(ctx context.Context, id string) (Statement, bool, erro
 	return found[0], true, nil
 }
 
-// Statements returns the statements created before an instant (0: all), the oldest first, at most limit (0: all).
+// Statements returns the statements created before an instant (0: all), the oldest first, at most
+// limit (0: all).
 func (s *Store) Statements(ctx context.Context, createdBefore int64, limit int) ([]Statement, error) {
 	condition, args := "WHERE 1 = 1", []any(nil)
 	if createdBefore != 0 {

@@ -42,8 +42,9 @@ type Store struct {
 	}
 }
 
-// Open opens the store, creates it if there is none, and brings its schema to this release's. A store that a newer release wrote is
-// refused, unless that release said that older ones may share it. The caller closes the store.
+// Open opens the store, creates it if there is none, and brings its schema to this release's. A
+// store that a newer release wrote is refused, unless that release said that older ones may share
+// it. The caller closes the store.
 func Open(ctx context.Context, options Options) (*Store, error) {
 	if err := options.Validate(); err != nil {
 		return nil, err
@@ -150,7 +151,8 @@ func (s *Store) schema(ctx context.Context, c conn, fingerprint string) (*timeli
 	return kept.(*timeline.Schema), nil
 }
 
-// await returns when a signal of this process comes or, where other processes write too, a poll is due.
+// await returns when a signal of this process comes or, where other processes write too, a poll is
+// due.
 func (s *Store) await(ctx context.Context, raised <-chan struct{}, poll time.Duration) error {
 	s.mu.RLock()
 	closed := s.mu.closed

@@ -58,7 +58,8 @@ func (s *Store) supervisors(ctx context.Context, condition string, args ...any) 
 	}, "SELECT id, payload, tombstone, created FROM supervisors "+condition, args...)
 }
 
-// DeleteSupervisors forgets the history of supervisors that ended before an instant and returns how many rows went.
+// DeleteSupervisors forgets the history of supervisors that ended before an instant and returns how
+// many rows went.
 func (s *Store) DeleteSupervisors(ctx context.Context, fence Fence, before int64) (deleted int64, err error) {
 	err = s.write(ctx, func(ctx context.Context, t *tx) error {
 		if err := fence.check(ctx, t); err != nil {

@@ -13,7 +13,8 @@ import (
 // Task is a task and what became of it.
 type Task struct {
 	ID, GroupID string
-	// Allocator names those who share promised segment ids (AllocateRequest.Allocator). Empty when inserted: the id.
+	// Allocator names those who share promised segment ids (AllocateRequest.Allocator). Empty when
+	// inserted: the id.
 	Allocator  string
 	Type       string
 	DataSource string
@@ -23,14 +24,17 @@ type Task struct {
 	// Active is whether the task is not complete. StatusCode is RUNNING, SUCCESS or FAILED.
 	Active     bool
 	StatusCode string
-	// Run counts how often the task was given to somebody to run (AssignTask), and Runner is to whom last, in JSON; nil: never.
+	// Run counts how often the task was given to somebody to run (AssignTask), and Runner is to whom
+	// last, in JSON; nil: never.
 	Run    int64
 	Runner json.RawMessage
-	// Payload is the task as it was submitted; nil in lists that do not ask for it. Status is the rest of its status, in JSON.
+	// Payload is the task as it was submitted; nil in lists that do not ask for it. Status is the rest
+	// of its status, in JSON.
 	Payload, Status json.RawMessage
 }
 
-// InsertTask stores a new task and, if entry is not nil, its audit entry. A second task of one id is a fault with code entryAlreadyExists.
+// InsertTask stores a new task and, if entry is not nil, its audit entry. A second task of one id
+// is a fault with code entryAlreadyExists.
 func (s *Store) InsertTask(ctx context.Context, fence Fence, task Task, entry *AuditEntry) error {
 	if task.ID == "" || task.GroupID == "" {
 		return fault.InvalidInput("A task needs an id and a group")
@@ -82,8 +86,9 @@ func (s *Store) UpdateTask(ctx context.Context, fence Fence, id, statusCode stri
 	return updated, err
 }
 
-// AssignTask notes who runs an active task, and returns the number of the run: from then on those before it write nothing. A complete task is a
-// Conflict. Numbers are taken from the clock, so that one which a database has lost with its last moments does not come a second time.
+// AssignTask notes who runs an active task, and returns the number of the run: from then on those
+// before it write nothing. A complete task is a Conflict. Numbers are taken from the clock, so that
+// one which a database has lost with its last moments does not come a second time.
 func (s *Store) AssignTask(ctx context.Context, fence Fence, id string, runner json.RawMessage) (run int64, err error) {
 	err = s.write(ctx, func(ctx context.Context, t *tx) error {
 		if err := fence.check(ctx, t); err != nil {
@@ -102,8 +107,9 @@ func (s *Store) AssignTask(ctx context.Context, fence Fence, id string, runner j
 	return run, err
 }
 
-// FinishTask completes a task: its status becomes final, its locks are released and, if no active task shares its allocator, the ids it was
-// promised and did not publish are forgotten. A task that is complete already keeps its status: false.
+// FinishTask completes a task: its status becomes final, its locks are released and, if no active
+// task shares its allocator, the ids it was promised and did not publish are forgotten. A task that
+// is complete already keeps its status: false.
 func (s *Store) FinishTask(ctx context.Context, fence Fence, id, statusCode string, status json.RawMessage) (finished bool, err error) {
 	err = s.write(ctx, func(ctx context.Context, t *tx) error {
 		if err := fence.check(ctx, t); err != nil {
@@ -159,7 +165,8 @@ type TaskFilter struct {
 	DataSource string
 	Type       string
 	GroupID    string
-	// Created, if not nil, chooses tasks created in the interval. CompletedSince chooses active tasks and those that changed at or after it.
+	// Created, if not nil, chooses tasks created in the interval. CompletedSince chooses active tasks
+	// and those that changed at or after it.
 	Created        *chrono.Interval
 	CompletedSince int64
 	// Limit bounds the number of tasks if it is not 0; the newest come first.
@@ -240,8 +247,8 @@ func (s *Store) StaleTasks(ctx context.Context, before int64, limit int) ([]stri
 
 const staleTasks = "SELECT id FROM tasks WHERE active = 0 AND updated < ? ORDER BY created, id LIMIT ?"
 
-// DeleteTasks forgets at most limit complete tasks that last changed before an instant, with their stages, and returns their ids and where
-// their reports and logs are: those are to be deleted next.
+// DeleteTasks forgets at most limit complete tasks that last changed before an instant, with their
+// stages, and returns their ids and where their reports and logs are: those are to be deleted next.
 func (s *Store) DeleteTasks(ctx context.Context, fence Fence, before int64, limit int) (ids []string, files []TaskFile, err error) {
 	err = s.write(ctx, func(ctx context.Context, t *tx) error {
 		if err := fence.check(ctx, t); err != nil {

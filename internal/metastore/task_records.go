@@ -13,7 +13,8 @@ import (
 const putStage = "INSERT INTO task_stages (task_id, name, payload, updated) VALUES (?, ?, ?, ?) " +
 	"ON CONFLICT (task_id, name) DO UPDATE SET payload = excluded.payload, updated = excluded.updated"
 
-// PutTaskStage stores a record that a task can be continued from, in place of the one of the same name.
+// PutTaskStage stores a record that a task can be continued from, in place of the one of the same
+// name.
 func (s *Store) PutTaskStage(ctx context.Context, fence Fence, taskID, name string, payload json.RawMessage) error {
 	return s.write(ctx, func(ctx context.Context, t *tx) error {
 		if err := fence.check(ctx, t); err != nil {
@@ -50,7 +51,8 @@ func (s *Store) DeleteTaskStages(ctx context.Context, fence Fence, taskID string
 // publishedStage begins the names of the records of what a task has published.
 const publishedStage = "published/"
 
-// notePublished records what a publication made visible, in its transaction: a run of the task that comes after it knows what is done.
+// notePublished records what a publication made visible, in its transaction: a run of the task that
+// comes after it knows what is done.
 func (t *tx) notePublished(ctx context.Context, p *Publication, segments []*timeline.Segment) error {
 	ids, err := json.Marshal(textIDs(segments))
 	if err != nil {
@@ -60,8 +62,8 @@ func (t *tx) notePublished(ctx context.Context, p *Publication, segments []*time
 	return err
 }
 
-// TaskPublished returns what a publication of a task made visible that an earlier run made; false: none has. Segments that were deleted since are
-// left out, and the number is that of the present.
+// TaskPublished returns what a publication of a task made visible that an earlier run made; false:
+// none has. Segments that were deleted since are left out, and the number is that of the present.
 func (s *Store) TaskPublished(ctx context.Context, taskID, part string) (Published, bool, error) {
 	var text string
 	err := s.read().row(ctx, []any{&text}, "SELECT payload FROM task_stages WHERE task_id = ? AND name = ?", taskID, publishedStage+part)

@@ -11,7 +11,8 @@ import (
 	"github.com/hengedb/henge/internal/timeline"
 )
 
-// Two workers finish the same partition: the one whose run was followed by another publishes nothing, whoever comes first.
+// Two workers finish the same partition: the one whose run was followed by another publishes
+// nothing, whoever comes first.
 func TestOnlyTheNewestRunOfATaskWrites(t *testing.T) {
 	onEach(t, func(t *testing.T, f *fixture) {
 		owner := f.owner(50)

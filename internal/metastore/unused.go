@@ -60,16 +60,17 @@ func (s *Store) UnusedSegments(ctx context.Context, dataSource string, filter Un
 	return s.segmentRows(ctx, s.read(), condition, args...)
 }
 
-// UnusedIntervals returns the intervals of the segments of a datasource that have been unused since before an instant and end at or before
-// another, by start; at most limit.
+// UnusedIntervals returns the intervals of the segments of a datasource that have been unused since
+// before an instant and end at or before another, by start; at most limit.
 func (s *Store) UnusedIntervals(ctx context.Context, dataSource string, unusedBefore, endBefore int64, limit int) ([]chrono.Interval, error) {
 	return list(ctx, s.read(), func(rows *sql.Rows) (iv chrono.Interval, err error) { return iv, rows.Scan(&iv.Start, &iv.End) },
 		"SELECT DISTINCT start_ms, end_ms FROM segments WHERE datasource = ? AND used = 0 AND used_updated <= ? AND end_ms <= ? "+
 			"ORDER BY start_ms, end_ms LIMIT ?", dataSource, unusedBefore, endBefore, limit)
 }
 
-// DeleteUnused deletes the rows of unused segments and returns their ids. Used ones and those that are not there stay out. The bytes are
-// deleted afterwards: see UnreferencedFiles. A crash in between leaves files that are still listed there, and never a row without bytes.
+// DeleteUnused deletes the rows of unused segments and returns their ids. Used ones and those that
+// are not there stay out. The bytes are deleted afterwards: see UnreferencedFiles. A crash in
+// between leaves files that are still listed there, and never a row without bytes.
 func (s *Store) DeleteUnused(ctx context.Context, fence Fence, dataSource string, ids []string) (deleted []string, err error) {
 	err = s.write(ctx, func(ctx context.Context, t *tx) error {
 		if err := fence.check(ctx, t); err != nil {
@@ -106,8 +107,8 @@ func (t *tx) deleteRows(ctx context.Context, ids []string) error {
 	})
 }
 
-// forgetChanges raises the floor of the change stream above the entries of rows that go away: whoever has not read them yet starts again
-// from a snapshot.
+// forgetChanges raises the floor of the change stream above the entries of rows that go away:
+// whoever has not read them yet starts again from a snapshot.
 func (t *tx) forgetChanges(ctx context.Context, ids []string) error {
 	var highest int64
 	err := forIDs(ids, func(marks string, args []any) error {
@@ -124,7 +125,8 @@ func (t *tx) forgetChanges(ctx context.Context, ids []string) error {
 	return t.raiseFloor(ctx, highest)
 }
 
-// dropReferences counts references to files that are gone. A file at 0 waits for the deletion of its bytes.
+// dropReferences counts references to files that are gone. A file at 0 waits for the deletion of
+// its bytes.
 func (t *tx) dropReferences(ctx context.Context, refs map[string]int64) error {
 	for id, n := range refs {
 		if _, err := t.exec(ctx, "UPDATE files SET refs = refs - ? WHERE id = ?", n, id); err != nil {

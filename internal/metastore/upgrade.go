@@ -12,8 +12,9 @@ import (
 	"github.com/hengedb/henge/internal/timeline"
 )
 
-// Appending while a replacement runs. The replacement holds a REPLACE lock, whose version v is above all that is there, and reads what was
-// there when it began. Segments that are appended meanwhile have older versions and would be hidden by its publication. So:
+// Appending while a replacement runs. The replacement holds a REPLACE lock, whose version v is
+// above all that is there, and reads what was there when it began. Segments that are appended
+// meanwhile have older versions and would be hidden by its publication. So:
 //
 //	append A publishes while the lock is held    A is noted in upgrades (A, lock)
 //	the replacement publishes version v          A is published again as A' of version v, after the partitions of the replacement, and
@@ -21,13 +22,16 @@ import (
 //	an append B was promised an id before,       the id gets a twin B' of version v in pending_segments; when B publishes,
 //	and publishes after the replacement          B' is published too and is what queries see
 //
-// A' and B' name the same files as A and B. Only A and B are ever noted for a later replacement, and it does not read their copies either:
-// that would double their rows. But A or B may be hidden by its copy, marked unused for that, and deleted: then the copy has the bytes.
+// A' and B' name the same files as A and B. Only A and B are ever noted for a later replacement,
+// and it does not read their copies either: that would double their rows. But A or B may be hidden
+// by its copy, marked unused for that, and deleted: then the copy has the bytes.
 //
-// An append that was promised an id in an interval that a replacement then cuts into finer ones can't have a twin. While the append may
-// still publish, such a replacement is refused; when it publishes later nevertheless, it is refused itself (checkNotHidden).
+// An append that was promised an id in an interval that a replacement then cuts into finer ones
+// can't have a twin. While the append may still publish, such a replacement is refused; when it
+// publishes later nevertheless, it is refused itself (checkNotHidden).
 
-// ErrReplaced marks the fault of an append into an interval that was replaced meanwhile: the rows must be written under a new id.
+// ErrReplaced marks the fault of an append into an interval that was replaced meanwhile: the rows
+// must be written under a new id.
 var ErrReplaced = errors.New("replaced meanwhile")
 
 // copies are further ids for bytes that are, or become, published under another id.
@@ -86,7 +90,8 @@ func (t *tx) upgradeAppended(ctx context.Context, p *Publication, held []Lock) (
 	return out, nil
 }
 
-// replacedInterval returns the interval of the replacement that an appended segment goes into, and false if the replacement has none there.
+// replacedInterval returns the interval of the replacement that an appended segment goes into, and
+// false if the replacement has none there.
 func replacedInterval(replacing []*timeline.Segment, appended notedSegment, version string) (chrono.Interval, bool, error) {
 	for _, s := range replacing {
 		switch {
@@ -157,7 +162,8 @@ func (c *copies) widen() {
 	}
 }
 
-// copyToReplaced makes the copies of appended segments whose promised ids got twins when a replacement published.
+// copyToReplaced makes the copies of appended segments whose promised ids got twins when a
+// replacement published.
 func (t *tx) copyToReplaced(ctx context.Context, p *Publication) (copies, error) {
 	var out copies
 	sources := make(map[string]*timeline.Segment, len(p.Segments))
@@ -174,8 +180,9 @@ func (t *tx) copyToReplaced(ctx context.Context, p *Publication) (copies, error)
 	return out, err
 }
 
-// checkNotHidden refuses appended segments that newer versions would hide, wholly or in part, and that have no twin there: the interval was
-// replaced since their ids were promised, in a way that left no place for them.
+// checkNotHidden refuses appended segments that newer versions would hide, wholly or in part, and
+// that have no twin there: the interval was replaced since their ids were promised, in a way that
+// left no place for them.
 func (t *tx) checkNotHidden(ctx context.Context, p *Publication, twins copies) error {
 	visible := make(map[chrono.Interval][]timeline.Holder)
 	for _, s := range p.Segments {
@@ -220,7 +227,8 @@ func (t *tx) noteForUpgrade(ctx context.Context, p *Publication) error {
 	return t.insert(ctx, "upgrades", "segment_id, lock_id, start_ms, end_ms, created", "ON CONFLICT (lock_id, segment_id) DO NOTHING", rows)
 }
 
-// upgradePending gives twins to promised ids that lie inside an interval that was just replaced and are not published yet.
+// upgradePending gives twins to promised ids that lie inside an interval that was just replaced and
+// are not published yet.
 func (t *tx) upgradePending(ctx context.Context, published []*timeline.Segment) ([]PendingSegment, error) {
 	type chunk struct {
 		iv      chrono.Interval
@@ -276,7 +284,8 @@ func (t *tx) upgradePending(ctx context.Context, published []*timeline.Segment) 
 	return twins, nil
 }
 
-// partitions hands out partition numbers of chunks, above those of segments to be published, stored and promised.
+// partitions hands out partition numbers of chunks, above those of segments to be published, stored
+// and promised.
 type partitions struct {
 	t    *tx
 	next map[timeline.SegmentID]int // the ids have partition 0: one stands for a chunk
@@ -312,8 +321,9 @@ func (p *partitions) take(ctx context.Context, id timeline.SegmentID) (int, erro
 	return n, nil
 }
 
-// Absorb notes that a task with REPLACE locks has read these segments, named by the texts of their ids, or copies of them: its publication does
-// not take over as they are those that were appended after its locks were granted. Their rows are in what it publishes.
+// Absorb notes that a task with REPLACE locks has read these segments, named by the texts of their
+// ids, or copies of them: its publication does not take over as they are those that were appended
+// after its locks were granted. Their rows are in what it publishes.
 func (s *Store) Absorb(ctx context.Context, taskID string, segments []string) error {
 	return s.write(ctx, func(ctx context.Context, t *tx) error {
 		for some := range slices.Chunk(segments, 200) {
@@ -333,8 +343,9 @@ func (s *Store) Absorb(ctx context.Context, taskID string, segments []string) er
 	})
 }
 
-// Keep notes that a task with REPLACE locks replaces their intervals but not these segments: its publication takes them over as they are, as it
-// does those that are appended meanwhile. All of them must lie within the locks.
+// Keep notes that a task with REPLACE locks replaces their intervals but not these segments: its
+// publication takes them over as they are, as it does those that are appended meanwhile. All of
+// them must lie within the locks.
 func (s *Store) Keep(ctx context.Context, taskID, dataSource string, segments map[string]chrono.Interval) error {
 	return s.write(ctx, func(ctx context.Context, t *tx) error {
 		held, err := t.taskLocks(ctx, taskID, dataSource)

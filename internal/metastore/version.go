@@ -8,12 +8,14 @@ import (
 	"github.com/hengedb/henge/internal/chrono"
 )
 
-// firstAppendVersion is the version of segments appended under an APPEND lock where there was nothing: below every granted one.
+// firstAppendVersion is the version of segments appended under an APPEND lock where there was
+// nothing: below every granted one.
 const firstAppendVersion = "1970-01-01T00:00:00.000Z"
 
-// grantVersion returns the version of a new lock: the present, but above every version that segments of the datasource have or had in the
-// interval, used, unused or pending, and above every version that was granted on the datasource. So neither two locks in one millisecond
-// nor a clock that was set back can hide new data behind old. held are the locks that overlap the interval.
+// grantVersion returns the version of a new lock: the present, but above every version that
+// segments of the datasource have or had in the interval, used, unused or pending, and above every
+// version that was granted on the datasource. So neither two locks in one millisecond nor a clock
+// that was set back can hide new data behind old. held are the locks that overlap the interval.
 func (t *tx) grantVersion(ctx context.Context, dataSource string, iv chrono.Interval, held []Lock) (string, error) {
 	highest, err := t.highestVersion(ctx, dataSource, iv)
 	if err != nil {
@@ -43,7 +45,8 @@ func (t *tx) grantVersion(ctx context.Context, dataSource string, iv chrono.Inte
 	return version, nil
 }
 
-// highestVersion returns the highest version of segments and pending segments that overlap the interval; empty if there are none.
+// highestVersion returns the highest version of segments and pending segments that overlap the
+// interval; empty if there are none.
 func (t *tx) highestVersion(ctx context.Context, dataSource string, iv chrono.Interval) (string, error) {
 	highest := ""
 	note := func(rows *sql.Rows) error {

@@ -42,8 +42,9 @@ func storeClosed() error {
 	return fault.Unavailable("The metadata store is closed").WithCause(errClosed)
 }
 
-// write runs an operation in a transaction. It returns when the transaction is on disk or has failed: nil is a promise. Operations of many
-// callers share a transaction; each is undone alone if it fails. run does no I/O besides statements and must not keep t.
+// write runs an operation in a transaction. It returns when the transaction is on disk or has
+// failed: nil is a promise. Operations of many callers share a transaction; each is undone alone if
+// it fails. run does no I/O besides statements and must not keep t.
 func (s *Store) write(ctx context.Context, run func(ctx context.Context, t *tx) error) error {
 	return s.patiently(ctx, func() error { return s.writeOnce(ctx, run) })
 }
@@ -110,8 +111,8 @@ func failAll(group []*operation, err error) {
 	}
 }
 
-// writeGroup runs operations in one transaction. Each sees what those before it wrote, so none is answered before the commit: what it saw,
-// and why it failed, is only true from then on.
+// writeGroup runs operations in one transaction. Each sees what those before it wrote, so none is
+// answered before the commit: what it saw, and why it failed, is only true from then on.
 func (s *Store) writeGroup(ctx context.Context, group []*operation) error {
 	err := s.tryGroup(ctx, group)
 	if err != nil && isFull(err) && s.options.MakeRoom != nil && s.options.MakeRoom() {
@@ -134,7 +135,8 @@ func (s *Store) writeGroup(ctx context.Context, group []*operation) error {
 	return s.afterCommit(group)
 }
 
-// written says what of that others wait for a group has written, in the words that processes tell each other.
+// written says what of that others wait for a group has written, in the words that processes tell
+// each other.
 func written(group []*operation) (words []string) {
 	changed, released, settled := false, false, false
 	for _, op := range group {
@@ -216,7 +218,8 @@ func (op *operation) call(ctx context.Context) {
 	}
 }
 
-// afterCommit is the last fault point of publishing: the transaction is on disk and nobody has been told.
+// afterCommit is the last fault point of publishing: the transaction is on disk and nobody has been
+// told.
 func (s *Store) afterCommit(group []*operation) error {
 	for _, op := range group {
 		if op.err == nil && op.tx.number > 0 {

@@ -12,8 +12,8 @@ import (
 	"github.com/hengedb/henge/internal/timeline"
 )
 
-// TestGroupCommit holds the writer inside one operation, queues others, and expects them in one transaction in which a failing one is
-// undone alone.
+// TestGroupCommit holds the writer inside one operation, queues others, and expects them in one
+// transaction in which a failing one is undone alone.
 func TestGroupCommit(t *testing.T) {
 	onEach(t, func(t *testing.T, f *fixture) {
 		entered, leave := make(chan struct{}), make(chan struct{})
@@ -106,8 +106,8 @@ func TestClosedStore(t *testing.T) {
 	})
 }
 
-// TestConcurrentPublishers lets many groups allocate, publish and mark at once. The checks at the fixture's end and those here hold them to
-// the invariants.
+// TestConcurrentPublishers lets many groups allocate, publish and mark at once. The checks at the
+// fixture's end and those here hold them to the invariants.
 func TestConcurrentPublishers(t *testing.T) {
 	onEach(t, func(t *testing.T, f *fixture) {
 		const publishers, rounds = 6, 8
@@ -166,7 +166,8 @@ func TestConcurrentPublishers(t *testing.T) {
 	})
 }
 
-// TestTwoProcesses opens one PostgreSQL twice: writers take turns, and each sees what the other published.
+// TestTwoProcesses opens one PostgreSQL twice: writers take turns, and each sees what the other
+// published.
 func TestTwoProcesses(t *testing.T) {
 	address := postgresURL(t)
 	one, two := openFixture(t, Options{URL: address}), openFixture(t, Options{URL: address})
@@ -224,8 +225,8 @@ func BenchmarkSettings(b *testing.B) {
 	}
 }
 
-// TestDiskFull lets SQLite run out of pages: the publication fails with a sentence, nothing of it is there, and the store goes on once there
-// is room.
+// TestDiskFull lets SQLite run out of pages: the publication fails with a sentence, nothing of it
+// is there, and the store goes on once there is room.
 func TestDiskFull(t *testing.T) {
 	f := openFixture(t, Options{Path: filepath.Join(t.TempDir(), "metadata.db")})
 	v := f.replace(day(1, 2), 1)

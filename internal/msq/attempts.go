@@ -11,11 +11,14 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// A worker whose work failed for a reason that may pass - a store that can't be reached, an error that nobody has a name for - does it again when
-// the statement asks for fault tolerance; a worker in another process that is lost is replaced in any case. It then has a new id, as a task that was started anew has, and what the failed attempt counted is taken
-// back: counters always tell of the rows that went on.
+// A worker whose work failed for a reason that may pass - a store that can't be reached, an error
+// that nobody has a name for - does it again when the statement asks for fault tolerance; a worker
+// in another process that is lost is replaced in any case. It then has a new id, as a task that was
+// started anew has, and what the failed attempt counted is taken back: counters always tell of the
+// rows that went on.
 
-// attempts does a worker's work until it is done, or has failed for good. undo takes back what a failed attempt did.
+// attempts does a worker's work until it is done, or has failed for good. undo takes back what a
+// failed attempt did.
 func (c *Controller) attempts(ctx context.Context, order *workOrder, work func(ctx context.Context) error, undo func()) error {
 	for {
 		id := c.workerID(order.worker)
@@ -73,7 +76,8 @@ func (c *Controller) relaunch(worker int, id string, reason *Fault) (attempt int
 	return len(*failed), nil
 }
 
-// workerID is the id that the task of a worker has by now: its last part counts the attempts that failed.
+// workerID is the id that the task of a worker has by now: its last part counts the attempts that
+// failed.
 func (c *Controller) workerID(n int) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -88,7 +92,8 @@ func (c *Controller) workerIDLocked(n int) string {
 	return c.job.ID + "-worker" + strconv.Itoa(n) + "_" + strconv.Itoa(attempt)
 }
 
-// relaunchDelay is how long a worker waits before its second attempt; it doubles from one to the next.
+// relaunchDelay is how long a worker waits before its second attempt; it doubles from one to the
+// next.
 const relaunchDelay = 250 * time.Millisecond
 
 // tally remembers what an attempt adds to counters, so that it can be taken back.

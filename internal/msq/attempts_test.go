@@ -92,7 +92,8 @@ func (f *failing) Put(ctx context.Context, key string, r io.Reader) error {
 	return err
 }
 
-// A worker that fails for a reason that passes does its work again, and nobody can tell from rows and counters.
+// A worker that fails for a reason that passes does its work again, and nobody can tell from rows
+// and counters.
 func TestFaultTolerance(t *testing.T) {
 	bad := twelve() + "no json\n"
 	job := func(t *testing.T) *plan.Write {

@@ -10,17 +10,19 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// autoValues notes what columns whose type follows from their values have in each time chunk. The plan makes such a column JSON where its
-// values have no type in common, or are computed as JSON; a chunk whose values have one gets it: readers join the types of segments. The other
-// way round, a chunk that has only empty lists where others have elements tells nothing of their type: the column is nested there, as in
-// segments of the reference.
+// autoValues notes what columns whose type follows from their values have in each time chunk. The
+// plan makes such a column JSON where its values have no type in common, or are computed as JSON; a
+// chunk whose values have one gets it: readers join the types of segments. The other way round, a
+// chunk that has only empty lists where others have elements tells nothing of their type: the
+// column is nested there, as in segments of the reference.
 type autoValues struct {
 	columns []int
 	lists   []bool                 // which of columns are lists in the plan
 	chunks  map[int64][]valueKinds // by time chunk, by column of columns
 }
 
-// valueKinds are the kinds of values that a time chunk has in a column: of the values themselves and of the elements of those that are lists.
+// valueKinds are the kinds of values that a time chunk has in a column: of the values themselves
+// and of the elements of those that are lists.
 type valueKinds uint8
 
 const (
@@ -134,7 +136,8 @@ func (k valueKinds) column() vector.Type {
 	return t
 }
 
-// autoTypes returns, by time chunk, the types that columns of the statement have there, as the workers' notes say.
+// autoTypes returns, by time chunk, the types that columns of the statement have there, as the
+// workers' notes say.
 func autoTypes(notes []*autoValues) map[int64]map[int]vector.Type {
 	if len(notes) == 0 || notes[0] == nil {
 		return nil
@@ -234,7 +237,8 @@ func typedValues(v *vector.Vector, t vector.Type) *vector.Vector {
 	return b.Build()
 }
 
-// appendScalar appends a value as one of the type t. A boolean is the number 0 or 1, save as text beside texts in a list.
+// appendScalar appends a value as one of the type t. A boolean is the number 0 or 1, save as text
+// beside texts in a list.
 func appendScalar(b *vector.Builder, value any, t vector.Type, words bool) {
 	if yes, ok := value.(bool); ok && !(words && t == vector.String) {
 		value = int64(0)
@@ -274,7 +278,8 @@ func scalarText(value any) string {
 	return ""
 }
 
-// decodeJSON reads a scalar or a list of a JSON column. Whole numbers are int64 where they fit, other numbers float64.
+// decodeJSON reads a scalar or a list of a JSON column. Whole numbers are int64 where they fit,
+// other numbers float64.
 func decodeJSON(text string) (any, bool) {
 	d := json.NewDecoder(strings.NewReader(text))
 	d.UseNumber()

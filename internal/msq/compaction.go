@@ -8,13 +8,15 @@ import (
 	"github.com/hengedb/henge/internal/plan"
 )
 
-// defaultIndexSpec is what segments are said to be encoded with where the statement does not say: the reference's default, which clients
-// compare with. How a segment is encoded follows from its values.
+// defaultIndexSpec is what segments are said to be encoded with where the statement does not say:
+// the reference's default, which clients compare with. How a segment is encoded follows from its
+// values.
 const defaultIndexSpec = `{"bitmap":{"type":"roaring"},"dimensionCompression":"lz4","stringDictionaryEncoding":{"type":"utf8"},` +
 	`"metricCompression":"lz4","longEncoding":"longs"}`
 
-// compactionState is the lastCompactionState of the segments of a REPLACE (spec/cluster.md, section 15.4): what compaction compares with the
-// settings of the datasource to see that there is nothing left to do. shards are the dimensions of range shard specs.
+// compactionState is the lastCompactionState of the segments of a REPLACE (spec/cluster.md, section
+// 15.4): what compaction compares with the settings of the datasource to see that there is nothing
+// left to do. shards are the dimensions of range shard specs.
 func (c *Controller) compactionState(w *plan.Write, l *layout, shards []string) (json.RawMessage, error) {
 	var partitions, schema, granularity, state objectBuilder
 	if len(shards) > 0 {

@@ -7,7 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The segments of a REPLACE that is asked to remember how it wrote them say so, as segments of a compaction do.
+// The segments of a REPLACE that is asked to remember how it wrote them say so, as segments of a
+// compaction do.
 func TestReplaceStoresCompactionState(t *testing.T) {
 	const index = `"indexSpec":{"bitmap":{"type":"roaring"},"dimensionCompression":"lz4","stringDictionaryEncoding":{"type":"utf8"},` +
 		`"metricCompression":"lz4","longEncoding":"longs"}`

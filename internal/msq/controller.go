@@ -19,8 +19,8 @@ import (
 	"github.com/hengedb/henge/internal/timeline"
 )
 
-// Controller runs one job: it cuts the plan into stages, gives work orders to workers, and publishes. Report may be called at any time and
-// from any goroutine; Run once.
+// Controller runs one job: it cuts the plan into stages, gives work orders to workers, and
+// publishes. Report may be called at any time and from any goroutine; Run once.
 type Controller struct {
 	job       Job
 	deps      Deps
@@ -51,7 +51,8 @@ type Controller struct {
 	pushed struct {
 		sync.Mutex
 		keys []string
-		// twice are segments whose worker was given up, so that it may have pushed them beside the one that took its place.
+		// twice are segments whose worker was given up, so that it may have pushed them beside the one
+		// that took its place.
 		twice []timeline.SegmentID
 	}
 	segments struct {
@@ -146,7 +147,8 @@ func Run(ctx context.Context, job Job, deps Deps) (*Outcome, error) {
 
 func (c *Controller) now() time.Time { return c.deps.Clock.Now() }
 
-// Run runs the job to its end and leaves nothing behind but what it published. The error is a *Fault.
+// Run runs the job to its end and leaves nothing behind but what it published. The error is a
+// *Fault.
 func (c *Controller) Run(ctx context.Context) (*Outcome, error) {
 	if c.opts.Timeout > 0 {
 		var cancel context.CancelFunc
@@ -183,7 +185,8 @@ func (c *Controller) Run(ctx context.Context) (*Outcome, error) {
 	return nil, c.mu.failure
 }
 
-// goesOn reports whether another run of the task does what this one has not done: the process ends, or has been taken for lost, or has lost something.
+// goesOn reports whether another run of the task does what this one has not done: the process ends,
+// or has been taken for lost, or has lost something.
 func (c *Controller) goesOn(ctx, run context.Context, failed error) bool {
 	if failed == nil || c.deps.Current == nil {
 		return false
@@ -191,8 +194,9 @@ func (c *Controller) goesOn(ctx, run context.Context, failed error) bool {
 	return errors.Is(context.Cause(run), ErrShutdown) || errors.Is(failed, ErrPartLost) || c.deps.Current(ctx) != nil
 }
 
-// clean removes everything on the local disk and gives locks and memory back. In deep storage and with other processes it leaves what the next run of
-// the task can use, if there is one; what has a record is not removed by a run that failed, see records.go.
+// clean removes everything on the local disk and gives locks and memory back. In deep storage and
+// with other processes it leaves what the next run of the task can use, if there is one; what has a
+// record is not removed by a run that failed, see records.go.
 func (c *Controller) clean(ctx, run context.Context, out *Outcome, failed error) error {
 	var errs []error
 	goesOn := c.goesOn(ctx, run, failed)
@@ -329,7 +333,8 @@ func (c *Controller) query(ctx context.Context) (*Outcome, error) {
 	return &Outcome{Rows: results.Rows(), Results: results}, nil
 }
 
-// sortedStage returns the stage whose sorted rows are those of f, all that f does being to read them; nil: there is none.
+// sortedStage returns the stage whose sorted rows are those of f, all that f does being to read
+// them; nil: there is none.
 func (f *fragment) sortedStage() *stage {
 	if len(f.inputs) != 1 || f.node != f.inputs[0].leaf {
 		return nil
@@ -340,7 +345,8 @@ func (f *fragment) sortedStage() *stage {
 	return nil
 }
 
-// resultShuffle brings the rows of a query to one place: those of a scan in the order in which they came.
+// resultShuffle brings the rows of a query to one place: those of a scan in the order in which they
+// came.
 func resultShuffle(root *fragment) shuffle {
 	if root.processor != "scan" {
 		return shuffle{kind: mixShuffle, partitions: 1}
@@ -416,7 +422,8 @@ func (c *Controller) ingest(ctx context.Context, w *plan.Write) (*Outcome, error
 	return &Outcome{Rows: total, Segments: all}, nil
 }
 
-// build runs the stages of an INSERT or REPLACE, and returns the segments and how many rows are in them.
+// build runs the stages of an INSERT or REPLACE, and returns the segments and how many rows are in
+// them.
 func (c *Controller) build(ctx context.Context, w *plan.Write, generator *stage, shards []string, kind, details string) ([]*timeline.Segment, int64, error) {
 	rows := c.rows
 	if err := c.runStages(ctx, generator); err != nil {
@@ -531,7 +538,8 @@ func (c *Controller) writeShuffle(w *plan.Write, shards int) shuffle {
 	return s
 }
 
-// runStages runs the stages up to, not including, last: the first that has all it reads comes next, and so many run at once as the statement says.
+// runStages runs the stages up to, not including, last: the first that has all it reads comes next,
+// and so many run at once as the statement says.
 func (c *Controller) runStages(ctx context.Context, last *stage) error {
 	waiting, err := c.resume(ctx, last)
 	if err != nil {

@@ -84,7 +84,8 @@ func (c *counters) warn(code string) {
 	c.mu.warnings[code]++
 }
 
-// spent adds time to a label of the cpu counter. Goroutines share cores, so that only the time on the wall is known; it stands for both.
+// spent adds time to a label of the cpu counter. Goroutines share cores, so that only the time on
+// the wall is known; it stands for both.
 func (c *counters) spent(label string, d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -107,8 +108,8 @@ func (c *counters) kept(bytes int64) {
 	c.mu.durable.bytes += bytes
 }
 
-// sortCounter is the progress of a global sort: batches read and sorted (level 0), merged into runs (level 1), written as partitions
-// (level 2), as the three levels of the reference's sorter.
+// sortCounter is the progress of a global sort: batches read and sorted (level 0), merged into runs
+// (level 1), written as partitions (level 2), as the three levels of the reference's sorter.
 type sortCounter struct {
 	batches, runs, mergedRuns, partitions, mergedPartitions int64
 	known                                                   bool // partitions is known
@@ -136,7 +137,8 @@ func (c *counters) generating(f func(*generateCounter)) {
 	f(c.mu.generate)
 }
 
-// snapshot renders the counters; all leaves out those of releases before 31 when it is false. Empty ones are left out; an empty snapshot is nil.
+// snapshot renders the counters; all leaves out those of releases before 31 when it is false. Empty
+// ones are left out; an empty snapshot is nil.
 func (c *counters) snapshot(all bool) (json.RawMessage, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -19,7 +19,8 @@ type cutter struct {
 // fragment is a piece of the plan that is not yet a stage.
 type fragment struct {
 	node plan.Node
-	// query is the piece as one native query says it, for reports: what lies below the exchange of groups or of sorted rows is part of it.
+	// query is the piece as one native query says it, for reports: what lies below the exchange of
+	// groups or of sorted rows is part of it.
 	query     plan.Node
 	inputs    []*input
 	single    bool
@@ -98,7 +99,8 @@ func (c *cutter) fragment(n plan.Node) (*fragment, error) {
 	return nil, queryNotSupported()
 }
 
-// constants returns a projection of literals over rows without columns, which is what a SELECT without FROM is, as rows; nil: n is no such.
+// constants returns a projection of literals over rows without columns, which is what a SELECT
+// without FROM is, as rows; nil: n is no such.
 func constants(n *plan.Project) *plan.Inline {
 	in, ok := n.Input.(*plan.Inline)
 	if !ok || len(in.Out) > 0 {
@@ -155,7 +157,8 @@ func (c *cutter) hashed() int {
 	return min(c.workers*max(c.opts.TargetPartitions, 1), c.opts.MaxPartitions)
 }
 
-// groupShuffle distributes groups, whose keys are the first columns. Groups that go to one place go there in the order of their keys.
+// groupShuffle distributes groups, whose keys are the first columns. Groups that go to one place go
+// there in the order of their keys.
 func (c *cutter) groupShuffle(columns []plan.Column, keys, partitions int) shuffle {
 	s := shuffle{kind: hashShuffle, partitions: partitions, aggregate: true}
 	for i := range keys {
@@ -189,7 +192,8 @@ func keysOf(columns []int) []keyName {
 	return out
 }
 
-// combineAggregates returns the aggregates over partial results that give the results of n, if there are any for all of n's.
+// combineAggregates returns the aggregates over partial results that give the results of n, if
+// there are any for all of n's.
 func combineAggregates(n *plan.Aggregate) ([]plan.AggCall, bool) {
 	if n.Sets != nil || n.Grouping {
 		return nil, false
@@ -251,7 +255,8 @@ func (c *cutter) limit(n *plan.Limit) (*fragment, error) {
 	return out.over(n).as(whole.query), nil
 }
 
-// join sends the right side to all workers of the left one, or both sides to workers by the hash of their keys.
+// join sends the right side to all workers of the left one, or both sides to workers by the hash of
+// their keys.
 func (c *cutter) join(n *plan.Join) (*fragment, error) {
 	mayBroadcast := n.Kind != plan.Right && n.Kind != plan.Full
 	mayHash := len(n.Keys) > 0 && n.Kind != plan.AntiNull && n.Kind != plan.Single

@@ -86,8 +86,8 @@ func (c *Controller) define(w *plan.Write, l *layout) error {
 	return nil
 }
 
-// signature lists the columns of a stage's output under the names they have in its query: key columns first, as frames of the reference
-// have them, then those of a scan by name.
+// signature lists the columns of a stage's output under the names they have in its query: key
+// columns first, as frames of the reference have them, then those of a scan by name.
 func (s *stage) signature() []fieldJSON {
 	out := []fieldJSON{}
 	add := func(f fieldJSON) {
@@ -210,7 +210,8 @@ func (s *shuffle) keyName(k keyName, names []string) string {
 	return names[k.column]
 }
 
-// json is the shuffleSpec of a definition; nil for a stage that hands nothing on. names are those of the stage's columns.
+// json is the shuffleSpec of a definition; nil for a stage that hands nothing on. names are those
+// of the stage's columns.
 func (s *shuffle) json(names []string) any {
 	type key struct {
 		Column string `json:"columnName"`
@@ -315,7 +316,8 @@ type dimensionJSON struct {
 	Indexed bool   `json:"createBitmapIndex"`
 }
 
-// schemaJSON shows the columns of segments as a dataSchema does, without the time column; auto says that types follow from the values.
+// schemaJSON shows the columns of segments as a dataSchema does, without the time column; auto says
+// that types follow from the values.
 func (l *layout) schemaJSON(auto bool) (dimensions []dimensionJSON, metrics []any) {
 	dimensions, metrics = []dimensionJSON{}, []any{}
 	for _, spec := range l.columns {

@@ -17,9 +17,11 @@ import (
 // Deps is what a job needs of its surroundings.
 type Deps struct {
 	Clock clock.Clock
-	// Tables hands out the segments of existing datasources, of the one state of the timeline that the job has pinned.
+	// Tables hands out the segments of existing datasources, of the one state of the timeline that the
+	// job has pinned.
 	Tables exec.Tables
-	// Segments gives them one by one, so that workers of a stage read their own, here and in other processes; nil: all are read through Tables.
+	// Segments gives them one by one, so that workers of a stage read their own, here and in other
+	// processes; nil: all are read through Tables.
 	Segments Segments
 	// System gives the rows of tables that the process computes; nil: such tables are refused.
 	System exec.SystemTables
@@ -35,7 +37,8 @@ type Deps struct {
 	Durable bool
 	// Store is deep storage: it keeps segment files and the rows of results.
 	Store deepstore.Store
-	// Join finds other processes that do parts of a job; nil: there are none. frame serves what this process has to them, until Close.
+	// Join finds other processes that do parts of a job; nil: there are none. frame serves what this
+	// process has to them, until Close.
 	Join func(ctx context.Context, job PartJob, frame func(id string, number int) ([]byte, error)) Help
 	// Helpers is PartJob.Helpers.
 	Helpers int
@@ -43,11 +46,13 @@ type Deps struct {
 	Run int64
 	// Current fails if another run of the task has begun; nil: there is none.
 	Current func(ctx context.Context) error
-	// FaultPoint is called when a stage is done ("stage-0") and when the segments are built ("segments"); an error ends the job. Nil: nothing is.
+	// FaultPoint is called when a stage is done ("stage-0") and when the segments are built
+	// ("segments"); an error ends the job. Nil: nothing is.
 	FaultPoint func(step string) error
 	// Loads tells when segments can be queried. Needed for writing only; nil: at once.
 	Loads Loads
-	// TempDir is a folder for the intermediate data of jobs; each makes a folder of its own in it and removes that at its end.
+	// TempDir is a folder for the intermediate data of jobs; each makes a folder of its own in it and
+	// removes that at its end.
 	TempDir string
 	// Memory bounds what a job holds, Disk what it writes to TempDir; nil: no limit.
 	Memory, Disk *budget.Budget
@@ -57,9 +62,11 @@ type Deps struct {
 	Host string
 	// SortBytes is the memory in which a worker sorts before it writes a run; 0: 128 MiB.
 	SortBytes int64
-	// KeepBytes is how much of a stage's sorted rows may stay in memory instead of going to disk; 0: an eighth of the limit of Memory, negative: none.
+	// KeepBytes is how much of a stage's sorted rows may stay in memory instead of going to disk; 0:
+	// an eighth of the limit of Memory, negative: none.
 	KeepBytes int64
-	// BroadcastBytes is the most that the broadcast sides of the joins of one stage may take; 0: no limit.
+	// BroadcastBytes is the most that the broadcast sides of the joins of one stage may take; 0: no
+	// limit.
 	BroadcastBytes int64
 }
 
@@ -94,7 +101,8 @@ type Lock struct {
 type AllocateRequest struct {
 	Task, Group string
 	DataSource  string
-	// Intervals are the buckets of the rows of each segment, in the order of time; Granularity is what PARTITIONED BY says.
+	// Intervals are the buckets of the rows of each segment, in the order of time; Granularity is what
+	// PARTITIONED BY says.
 	Intervals   []chrono.Interval
 	Granularity chrono.Granularity
 	// Sequence names the request: the same one gives the same ids again.
@@ -118,7 +126,8 @@ type Publication struct {
 	Type       LockType
 	// Segments are new, tombstones included.
 	Segments []*timeline.Segment
-	// Drop are intervals whose used segments become unused: of a REPLACE without rows for which no tombstone is needed.
+	// Drop are intervals whose used segments become unused: of a REPLACE without rows for which no
+	// tombstone is needed.
 	Drop []chrono.Interval
 }
 
@@ -126,22 +135,24 @@ type Publication struct {
 type Published struct {
 	// Number is the number of the change stream from which on everything is visible.
 	Number int64
-	// Segments are those published, also those that were published with them; nil: those of the publication.
+	// Segments are those published, also those that were published with them; nil: those of the
+	// publication.
 	Segments []*timeline.Segment
 }
 
-// Metastore is what a job asks of the metadata: locks, ids and the publishing transaction. Implementations are safe for use by many
-// goroutines.
+// Metastore is what a job asks of the metadata: locks, ids and the publishing transaction.
+// Implementations are safe for use by many goroutines.
 type Metastore interface {
-	// Lock waits until the lock is granted. It is idempotent for a group and interval. A lock that a higher priority took away fails with
-	// an error that errors.Is ErrPreempted.
+	// Lock waits until the lock is granted. It is idempotent for a group and interval. A lock that a
+	// higher priority took away fails with an error that errors.Is ErrPreempted.
 	Lock(ctx context.Context, r LockRequest) (Lock, error)
-	// Allocate returns the ids of new segments and their shard specs. If they are fewer than the intervals, then the existing data does not
-	// take a segment of the interval that comes next.
+	// Allocate returns the ids of new segments and their shard specs. If they are fewer than the
+	// intervals, then the existing data does not take a segment of the interval that comes next.
 	Allocate(ctx context.Context, r AllocateRequest) ([]Allocated, error)
 	// Used returns the used segments that overlap the intervals.
 	Used(ctx context.Context, dataSource string, intervals []chrono.Interval) ([]*timeline.Segment, error)
-	// Publish makes the change in one transaction that also checks the locks; ErrPreempted if one is gone.
+	// Publish makes the change in one transaction that also checks the locks; ErrPreempted if one is
+	// gone.
 	Publish(ctx context.Context, p Publication) (Published, error)
 	// Earlier returns what a run of the task that was cut off has published as a part; false: nothing.
 	Earlier(ctx context.Context, task, part string) (Published, bool, error)
@@ -151,7 +162,8 @@ type Metastore interface {
 
 // Loads tells how far published segments have come.
 type Loads interface {
-	// Await returns when a query sees everything that was published and can read it. It reports progress to f, which may be nil.
+	// Await returns when a query sees everything that was published and can read it. It reports
+	// progress to f, which may be nil.
 	Await(ctx context.Context, p Published, f func(LoadCounts)) error
 }
 

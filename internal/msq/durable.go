@@ -8,10 +8,11 @@ import (
 	"os"
 )
 
-// With durableShuffleStorage a stage's output moves to deep storage when it is written, and is read from there: the local disk holds no more than
-// what one stage is writing.
+// With durableShuffleStorage a stage's output moves to deep storage when it is written, and is read
+// from there: the local disk holds no more than what one stage is writing.
 
-// shufflePrefix is where the intermediate data of a task lies in deep storage, that of one of its jobs below it.
+// shufflePrefix is where the intermediate data of a task lies in deep storage, that of one of its
+// jobs below it.
 func shufflePrefix(task string) string { return "shuffle/" + plainName(task) + "/" }
 
 func (c *Controller) shufflePrefix() string {
@@ -21,8 +22,8 @@ func (c *Controller) shufflePrefix() string {
 	return shufflePrefix(c.job.ID) + plainName("part-"+c.job.Part) + "/"
 }
 
-// prepareDurable refuses durable intermediate data where the server has none, and removes what a run left that was cut off, but for what
-// has a record.
+// prepareDurable refuses durable intermediate data where the server has none, and removes what a
+// run left that was cut off, but for what has a record.
 func (c *Controller) prepareDurable(ctx context.Context) error {
 	switch {
 	case !c.opts.DurableShuffle:

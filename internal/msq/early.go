@@ -18,11 +18,13 @@ import (
 	"github.com/hengedb/henge/internal/segment"
 )
 
-// early builds segments while rows are still being read: of a time chunk that no row has come for in a while, and of what is enough for a segment. Rows
-// that arrive in the order of time are so held for a short while only, and never go to disk but in the end.
+// early builds segments while rows are still being read: of a time chunk that no row has come for
+// in a while, and of what is enough for a segment. Rows that arrive in the order of time are so
+// held for a short while only, and never go to disk but in the end.
 //
-// What is built is a piece of a partition. If later rows belong to it after all, or a piece could not be built, the segment is built of all that there
-// is as it would have been without: the file is the same. A piece is found in the index of its output in place of its rows.
+// What is built is a piece of a partition. If later rows belong to it after all, or a piece could
+// not be built, the segment is built of all that there is as it would have been without: the file
+// is the same. A piece is found in the index of its output in place of its rows.
 type early struct {
 	group *exec.Group
 	build func(ctx context.Context, p *piece, from *output, leave func()) error
@@ -42,14 +44,17 @@ type piece struct {
 	layout *layout
 	of     *output
 	frames []frameRef // that the rows are in until the file has them
-	// count and rows are how many frames and rows there are, length is the bytes of the frames, held those of the memory of kept rows.
+	// count and rows are how many frames and rows there are, length is the bytes of the frames, held
+	// those of the memory of kept rows.
 	count        int
 	rows, length int64
 	held         int64
-	// full says that the rows are enough for a segment; else they are all of the chunk that had come by then.
+	// full says that the rows are enough for a segment; else they are all of the chunk that had come
+	// by then.
 	full bool
 	disk budget.Account // of the file
-	// done is closed when the file is complete and info describes it, or when that could not be: info is nil then.
+	// done is closed when the file is complete and info describes it, or when that could not be: info
+	// is nil then.
 	done chan struct{}
 	info *segment.Info
 }
@@ -67,8 +72,10 @@ func (p *piece) ended() bool {
 	}
 }
 
-// mayBuildEarly reports whether segments of a job can be built before all rows are there: those of a chunk come in the order in which they are numbered,
-// and nothing of how they are built follows from the rows, but for columns that turn out to have several values in a row, which can be said of a piece later.
+// mayBuildEarly reports whether segments of a job can be built before all rows are there: those of
+// a chunk come in the order in which they are numbered, and nothing of how they are built follows
+// from the rows, but for columns that turn out to have several values in a row, which can be said
+// of a piece later.
 func (c *Controller) mayBuildEarly(w *plan.Write, s *shuffle) bool {
 	return c.workers == 1 && c.help == nil && !c.opts.DurableShuffle && len(w.Cluster) == 0 && !w.Rollup && !s.order.hashed && c.newAutoValues() == nil
 }
@@ -165,7 +172,8 @@ func (e *early) add(out *output, frames []int, l *layout, taken map[int]*piece) 
 	return p
 }
 
-// make builds a piece of the frames of from. If it can't, the segment is built when all rows are there, and fails with what is to be said of it.
+// make builds a piece of the frames of from. If it can't, the segment is built when all rows are
+// there, and fails with what is to be said of it.
 func (e *early) make(ctx context.Context, p *piece, from *output) {
 	defer close(p.done)
 	select {
@@ -207,7 +215,8 @@ func (c *Controller) buildPiece(ctx context.Context, order *workOrder, p *piece,
 	return nil
 }
 
-// writeSegment writes a segment of the rows of pieces and those of reader, which come after them. It tells of the latter as they come.
+// writeSegment writes a segment of the rows of pieces and those of reader, which come after them.
+// It tells of the latter as they come.
 func (c *Controller) writeSegment(ctx context.Context, file *os.File, dir string, l *layout, rows int64, threads int, pieces []*piece, reader *mergeReader,
 	progress func(rows int)) (*segment.Info, error) {
 	writer, err := segment.NewWriter(file, segment.Options{
@@ -242,7 +251,8 @@ func (c *Controller) writeSegment(ctx context.Context, file *os.File, dir string
 	}
 }
 
-// piecesOf waits for the pieces that have rows of a partition and returns those that are built, in the order of their rows, which come before all others.
+// piecesOf waits for the pieces that have rows of a partition and returns those that are built, in
+// the order of their rows, which come before all others.
 func piecesOf(ctx context.Context, outputs []*output, p *partition) ([]*piece, error) {
 	var out []*piece
 	for _, o := range outputs {
@@ -264,7 +274,8 @@ func piecesOf(ctx context.Context, outputs []*output, p *partition) ([]*piece, e
 	return out, nil
 }
 
-// unbuilt returns frames with those of pieces that could not be built in their places, and without other pieces.
+// unbuilt returns frames with those of pieces that could not be built in their places, and without
+// other pieces.
 func unbuilt(frames []frameRef) []frameRef {
 	if !slices.ContainsFunc(frames, func(f frameRef) bool { return f.piece != nil }) {
 		return frames

@@ -16,7 +16,8 @@ import (
 	"github.com/hengedb/henge/internal/budget"
 )
 
-// withPieces runs an INSERT of lines and returns its files and, when its first stage has ended, how many pieces there were of which size.
+// withPieces runs an INSERT of lines and returns its files and, when its first stage has ended, how
+// many pieces there were of which size.
 func withPieces(t *testing.T, b *bench, lines []string, context map[string]any) (files map[string][]byte, built, failed int) {
 	t.Helper()
 	var c *Controller
@@ -79,8 +80,9 @@ func sum(list []int64) (total int64) {
 	return total
 }
 
-// TestSegmentsBuiltEarlyAreTheSame builds segments of days while rows of other days are still being read. What comes late, turns out to be otherwise than
-// was thought, or finds no room makes no difference to the files.
+// TestSegmentsBuiltEarlyAreTheSame builds segments of days while rows of other days are still being
+// read. What comes late, turns out to be otherwise than was thought, or finds no room makes no
+// difference to the files.
 func TestSegmentsBuiltEarlyAreTheSame(t *testing.T) {
 	plain := eventLines(24_000)
 	for i, line := range plain { // no lists but at the end

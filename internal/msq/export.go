@@ -23,7 +23,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// manifestName is the file of an export that lists the others. It is written last: readers that follow it see the whole export or none.
+// manifestName is the file of an export that lists the others. It is written last: readers that
+// follow it see the whole export or none.
 const manifestName = "_symlink_format_manifest/manifest"
 
 // checkExport refuses what no task needs to be run for.
@@ -45,8 +46,9 @@ type exporting struct {
 	files   []string // by partition
 }
 
-// export runs an INSERT INTO EXTERN: the rows are sorted as the statement orders them, cut into pages of rowsPerPage rows, and each page becomes a
-// file. The numbers of files follow the order of the rows.
+// export runs an INSERT INTO EXTERN: the rows are sorted as the statement orders them, cut into
+// pages of rowsPerPage rows, and each page becomes a file. The numbers of files follow the order of
+// the rows.
 func (c *Controller) export(ctx context.Context, x *plan.Export) (*Outcome, error) {
 	e := &exporting{}
 	for _, col := range c.job.columns() {
@@ -92,7 +94,8 @@ func (c *Controller) export(ctx context.Context, x *plan.Export) (*Outcome, erro
 	return c.runExport(ctx, e, writer)
 }
 
-// numbered makes a stage of f whose rows are in order and have a number in front, so that no two have the same key.
+// numbered makes a stage of f whose rows are in order and have a number in front, so that no two
+// have the same key.
 func (c *cutter) numbered(f *fragment, target int64) *stage {
 	s := f.sortedStage()
 	if s == nil {
@@ -109,7 +112,8 @@ func (c *cutter) numbered(f *fragment, target int64) *stage {
 	return s
 }
 
-// clearDestination refuses a destination that has files. Those that the same job left, when it was cut off, are its own to remove.
+// clearDestination refuses a destination that has files. Those that the same job left, when it was
+// cut off, are its own to remove.
 func (c *Controller) clearDestination(ctx context.Context, to export.Destination) error {
 	names, err := to.Names(ctx, c.opts.MaxPartitions+1)
 	if err != nil {
@@ -123,7 +127,8 @@ func (c *Controller) clearDestination(ctx context.Context, to export.Destination
 	return to.Delete(ctx, names...)
 }
 
-// runExport writes the files and, when all are there, the manifest. After a failure nothing of it is left.
+// runExport writes the files and, when all are there, the manifest. After a failure nothing of it
+// is left.
 func (c *Controller) runExport(ctx context.Context, e *exporting, s *stage) (*Outcome, error) {
 	var err error
 	if e.parts, err = pages(&e.from.shuffle.order, e.from.outputs(), int64(c.opts.RowsPerPage)); err != nil {
@@ -190,7 +195,8 @@ func (c *Controller) runExport(ctx context.Context, e *exporting, s *stage) (*Ou
 	return &Outcome{Rows: rows, Files: e.files}, nil
 }
 
-// exportOne writes the file of one partition, by way of the local disk: how large it is must be known to send it.
+// exportOne writes the file of one partition, by way of the local disk: how large it is must be
+// known to send it.
 func (c *Controller) exportOne(ctx context.Context, e *exporting, order *workOrder, count *counters, number int) (err error) {
 	p := &e.parts[number]
 	var taken tally
@@ -243,7 +249,8 @@ func (c *Controller) exportOne(ctx context.Context, e *exporting, order *workOrd
 	return nil
 }
 
-// shown returns the rows of b as files have them: without their numbers, lists of several values as text.
+// shown returns the rows of b as files have them: without their numbers, lists of several values as
+// text.
 func (e *exporting) shown(b *vector.Batch) *vector.Batch {
 	b = b.Compact()
 	out := &vector.Batch{N: b.N, Cols: slices.Clone(b.Cols[1:])}

@@ -16,7 +16,8 @@ import (
 	"github.com/hengedb/henge/internal/ingest"
 )
 
-// Fault is why a job failed, or a warning, as reports show it: a code, a message and the fields of that code (spec/ingestion.md, section 6).
+// Fault is why a job failed, or a warning, as reports show it: a code, a message and the fields of
+// that code (spec/ingestion.md, section 6).
 type Fault struct {
 	Code    string
 	Message string // "" where the code has none
@@ -62,11 +63,12 @@ func (f *Fault) MarshalJSON() ([]byte, error) {
 	return b.done()
 }
 
-// Category is the kind of the failure, for statuses and metrics. (The statements API shows none: see Structured.)
+// Category is the kind of the failure, for statuses and metrics. (The statements API shows none:
+// see Structured.)
 func (f *Fault) Category() fault.Category { return f.category }
 
-// Structured returns the fault as the errorDetails of the statements API (spec/sql.md, section 3.2): the code, and the fields as text in the
-// context.
+// Structured returns the fault as the errorDetails of the statements API (spec/sql.md, section
+// 3.2): the code, and the fields as text in the context.
 func (f *Fault) Structured() *fault.Error {
 	e := fault.Runtime("%s", f.Message).WithCode(f.Code).WithLegacy(fault.LegacyNone)
 	e.Persona, e.Category = f.persona, fault.CategoryUncategorized
@@ -179,7 +181,8 @@ func cannotAllocate(dataSource string, want chrono.Interval, got *chrono.Interva
 		"pre-existing segment.", dataSource, want, got, granularity), fields...)
 }
 
-// cannotAppend says that rows at a time can't be appended by a native task, which follows the chunks that are there.
+// cannotAppend says that rows at a time can't be appended by a native task, which follows the
+// chunks that are there.
 func cannotAppend(at int64) *Fault {
 	return newFault("InsertCannotAllocateSegment", fault.CategoryRuntimeFailure, fmt.Sprintf("Rows can't be appended at [%s]: newer segments hide a part of the "+
 		"time chunk that is there, or another task has just changed the time chunks. Compact the interval or submit the task again.",
@@ -311,7 +314,8 @@ func durableStorageConfiguration(reason string) *Fault {
 		Field{"message", reason})
 }
 
-// overBudget is the fault of a job that needs more memory or disk than there is. What it says of the server is added by the controller.
+// overBudget is the fault of a job that needs more memory or disk than there is. What it says of
+// the server is added by the controller.
 func overBudget(e *budget.Exceeded, cause error) *Fault {
 	f := newFault("NotEnoughMemory", fault.CategoryCapacityExceeded, "", Field{"suggestedServerMemory", e.Needed}, Field{"serverMemory", e.Limit},
 		Field{"usableMemory", e.Limit})
@@ -347,8 +351,8 @@ func (f *Fault) because(cause *Fault) *Fault {
 
 func queryNotSupported() *Fault { return newFault("QueryNotSupported", fault.CategoryInvalidInput, "") }
 
-// toFault maps whatever ended a job to its root cause: an explicit fault first, then what is known of data, then a cancellation, then the
-// first structured error, then UnknownError.
+// toFault maps whatever ended a job to its root cause: an explicit fault first, then what is known
+// of data, then a cancellation, then the first structured error, then UnknownError.
 func toFault(ctx context.Context, err error) *Fault {
 	if f, ok := errors.AsType[*Fault](err); ok {
 		return f
@@ -395,8 +399,9 @@ func unknownError(category fault.Category, message string, cause error) *Fault {
 	return f
 }
 
-// structuredFault carries a fault of another layer. Where the data or their source are at fault, which the layers below say in words
-// only, that is the code which clients of the reference know it by.
+// structuredFault carries a fault of another layer. Where the data or their source are at fault,
+// which the layers below say in words only, that is the code which clients of the reference know it
+// by.
 func structuredFault(e *fault.Error) *Fault {
 	known := len(e.Context) > 0 && !(e.Legacy == "" && e.Context["sourceType"] == "sql") // more than the place of the call that rows failed in
 	if e.Category == fault.CategoryInvalidInput && e.Code == "invalidInput" && !known {

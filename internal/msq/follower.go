@@ -16,17 +16,20 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// Follower does parts of a job that is controlled in another process, and keeps what they write until it is closed.
+// Follower does parts of a job that is controlled in another process, and keeps what they write
+// until it is closed.
 type Follower struct {
 	c    *Controller
 	read ReadFrame
 	lent lent
 }
 
-// ReadFrame returns a frame of an output that another process has, in buf if that is large enough. ErrPartLost marks that it is lost.
+// ReadFrame returns a frame of an output that another process has, in buf if that is large enough.
+// ErrPartLost marks that it is lost.
 type ReadFrame func(ctx context.Context, at, id string, number int, buf []byte) ([]byte, error)
 
-// Follow returns a Follower of a job. Of deps it needs what reading and intermediate data need; rows is what was made of PartJob.Rows, nil of none.
+// Follow returns a Follower of a job. Of deps it needs what reading and intermediate data need;
+// rows is what was made of PartJob.Rows, nil of none.
 func Follow(id string, options *Options, rows RowSource, deps Deps, read ReadFrame) (*Follower, error) {
 	if deps.Clock == nil {
 		deps.Clock = clock.System()
@@ -41,8 +44,8 @@ func Follow(id string, options *Options, rows RowSource, deps Deps, read ReadFra
 	return &Follower{c: c, read: read}, nil
 }
 
-// Do does a part. progress is called now and then with what is counted so far and with each segment, from other
-// goroutines, until Do returns.
+// Do does a part. progress is called now and then with what is counted so far and with each
+// segment, from other goroutines, until Do returns.
 func (f *Follower) Do(ctx context.Context, p *Part, progress func(*PartProgress)) (*PartResult, error) {
 	count := newCounters()
 	var reads atomic.Pointer[RowWorker]

@@ -24,7 +24,8 @@ import (
 // layout is how the columns of a statement become those of its segments.
 type layout struct {
 	columns []segment.ColumnSpec
-	// from is the place of each among the statement's columns, -1: the constant time of a statement without __time.
+	// from is the place of each among the statement's columns, -1: the constant time of a statement
+	// without __time.
 	from []int
 	sort []string
 	// multi are the multi-value columns, handling says in which order a row keeps their values.
@@ -32,8 +33,8 @@ type layout struct {
 	handling []MultiValue
 	// auto are, by time chunk, types of columns of the statement that follow from the values there.
 	auto map[int64]map[int]vector.Type
-	// rollup and granularity are those of the segments, kept is what else their readers find in them, compaction the settings that each keeps as its
-	// lastCompactionState; nil: none.
+	// rollup and granularity are those of the segments, kept is what else their readers find in them,
+	// compaction the settings that each keeps as its lastCompactionState; nil: none.
 	rollup      bool
 	granularity string
 	kept        json.RawMessage
@@ -47,7 +48,8 @@ func (l *layout) describe(t *Target) (err error) {
 	return err
 }
 
-// layoutOf orders the columns: time, those that rows are sorted by, the rest as the statement has them.
+// layoutOf orders the columns: time, those that rows are sorted by, the rest as the statement has
+// them.
 func layoutOf(w *plan.Write, o *Options, t *Target) (*layout, error) {
 	out := w.Columns()
 	if len(out) > o.maxColumns() {
@@ -122,8 +124,9 @@ func layoutOf(w *plan.Write, o *Options, t *Target) (*layout, error) {
 	return l, nil
 }
 
-// metricsOf returns the metrics (agg.Spec.Metric) of columns that hold aggregates, by place: those that the target names, else those of a
-// rollup. Its columns are followed through projections that only pass them on.
+// metricsOf returns the metrics (agg.Spec.Metric) of columns that hold aggregates, by place: those
+// that the target names, else those of a rollup. Its columns are followed through projections that
+// only pass them on.
 func metricsOf(w *plan.Write, t *Target) map[int]string {
 	out := map[int]string{}
 	if t != nil && t.Metrics != nil {
@@ -165,7 +168,8 @@ func metricsOf(w *plan.Write, t *Target) map[int]string {
 	return out
 }
 
-// batch returns the columns of a batch of prepared rows (bucket, boost, columns of the statement) as the segment has them.
+// batch returns the columns of a batch of prepared rows (bucket, boost, columns of the statement)
+// as the segment has them.
 func (l *layout) batch(b *vector.Batch) *vector.Batch {
 	out := &vector.Batch{N: b.N, Sel: b.Sel, Cols: make([]*vector.Vector, len(l.columns))}
 	for i, from := range l.from {
@@ -187,7 +191,8 @@ func (l *layout) batch(b *vector.Batch) *vector.Batch {
 	return out
 }
 
-// settle makes multi-value columns plain where no row has several values: several tells by the statement's columns which have.
+// settle makes multi-value columns plain where no row has several values: several tells by the
+// statement's columns which have.
 func (l *layout) settle(several []bool) {
 	for i, from := range l.from {
 		if l.multi[i] && !several[from] {
@@ -199,7 +204,8 @@ func (l *layout) settle(several []bool) {
 // preparedColumns is how many columns prepare puts before those of the statement.
 const preparedColumns = 2
 
-// FoldOf combines values of a metric that are in one group: counts are summed, other aggregates are merged with themselves.
+// FoldOf combines values of a metric that are in one group: counts are summed, other aggregates are
+// merged with themselves.
 func FoldOf(spec segment.ColumnSpec) (segment.Fold, error) {
 	call, err := agg.ParseMetric(spec.Metric, spec.Type)
 	if err != nil {
@@ -242,8 +248,9 @@ type generation struct {
 	done func(number int, s *timeline.Segment)
 }
 
-// generate builds the segments of a worker's partitions, several at once when it has cores for it. Those that find too little memory beside others
-// are built after them, one by one: a segment needs what it needs, but never as much as several.
+// generate builds the segments of a worker's partitions, several at once when it has cores for it.
+// Those that find too little memory beside others are built after them, one by one: a segment needs
+// what it needs, but never as much as several.
 func (c *Controller) generate(ctx context.Context, order *workOrder, count *counters, g *generation) error {
 	if err := os.MkdirAll(order.dir, 0o700); err != nil {
 		return diskFault(err)
@@ -319,7 +326,8 @@ func several(ctx context.Context, atOnce int, numbers []int, f func(ctx context.
 	return g.Wait()
 }
 
-// generateOne builds one segment on the given number of threads, in a place of building, and puts it into deep storage.
+// generateOne builds one segment on the given number of threads, in a place of building, and puts
+// it into deep storage.
 func (c *Controller) generateOne(ctx context.Context, order *workOrder, count *counters, g *generation, number, threads int, building chan struct{}) (err error) {
 	from, p := order.stage.inputs[0].from, &g.plans[number]
 	pieces, err := piecesOf(ctx, from.outputs(), &p.partition)
@@ -394,8 +402,8 @@ func (c *Controller) generateOne(ctx context.Context, order *workOrder, count *c
 	return nil
 }
 
-// bufferBytes is what the writer of a segment holds of its rows before it goes to disk, where each would be encoded twice: it needs as much again while it
-// merges columns, and there may be several.
+// bufferBytes is what the writer of a segment holds of its rows before it goes to disk, where each
+// would be encoded twice: it needs as much again while it merges columns, and there may be several.
 func (c *Controller) bufferBytes(threads int) int64 {
 	bytes := c.sortBytes * int64(threads)
 	if limit := c.deps.Memory.Limit(); limit > 0 {

@@ -12,12 +12,14 @@ import (
 
 // Hash divides the rows of a time chunk by timeline.GroupHash.
 //
-// Where the number of buckets follows from the rows, it is a power of two and known only when all of them are sorted: they are sorted by the
-// bits of the hash from the last to the first, so that each such number divides them into ranges.
+// Where the number of buckets follows from the rows, it is a power of two and known only when all
+// of them are sorted: they are sorted by the bits of the hash from the last to the first, so that
+// each such number divides them into ranges.
 type Hash struct {
 	// Columns are those of the job's plan whose values are hashed; none: the time and all dimensions.
 	Columns []int
-	// Buckets is their number; 0: as many as there must be for a bucket to have at most the job's rows per segment.
+	// Buckets is their number; 0: as many as there must be for a bucket to have at most the job's rows
+	// per segment.
 	Buckets int
 }
 
@@ -62,7 +64,8 @@ func (c *Controller) newHasher() *hasher {
 	return h
 }
 
-// setsOf says which columns keep each value of a row once. What is stored as one value is hashed as one: queries look for it so.
+// setsOf says which columns keep each value of a row once. What is stored as one value is hashed as
+// one: queries look for it so.
 func setsOf(t *Target, columns []int) []bool {
 	out := make([]bool, len(columns))
 	for i, c := range columns {

@@ -14,7 +14,8 @@ import (
 // PartJob is what a Follower must know of a job.
 type PartJob struct {
 	ID string
-	// Run is the number of the task's run. Kept are where earlier runs have left outputs that this one can use, if their processes still have them.
+	// Run is the number of the task's run. Kept are where earlier runs have left outputs that this one
+	// can use, if their processes still have them.
 	Run     int64    `json:",omitempty"`
 	Kept    []string `json:",omitempty"`
 	Options *Options
@@ -23,11 +24,13 @@ type PartJob struct {
 	Now  int64
 	// Rows describes the job's RowSource; nil: it has none.
 	Rows json.RawMessage `json:",omitempty"`
-	// Helpers is how many other processes are asked at most; 0: as many as the job has workers, but one.
+	// Helpers is how many other processes are asked at most; 0: as many as the job has workers, but
+	// one.
 	Helpers int `json:"-"`
 }
 
-// Help is the other processes that do parts of a job. Its methods are called from several goroutines.
+// Help is the other processes that do parts of a job. Its methods are called from several
+// goroutines.
 type Help interface {
 	// Here names this process for the others, Helpers returns those that are not lost.
 	Here() string
@@ -36,7 +39,8 @@ type Help interface {
 	Read(ctx context.Context, at, id string, number int, buf []byte) ([]byte, error)
 	// Has reports whether the outputs of a place can be read: its process is one of the helpers.
 	Has(at string) bool
-	// Close ends the help. The others remove what they have of the job, or with keep leave it for the next run of the task.
+	// Close ends the help. The others remove what they have of the job, or with keep leave it for the
+	// next run of the task.
 	Close(keep bool)
 }
 
@@ -44,8 +48,8 @@ type Help interface {
 type Helper interface {
 	// Name is host:port for reports.
 	Name() string
-	// Do does a part; progress is called now and then until it returns. When the process is lost, or does not do the part for a reason of its own,
-	// lost is true.
+	// Do does a part; progress is called now and then until it returns. When the process is lost, or
+	// does not do the part for a reason of its own, lost is true.
 	Do(ctx context.Context, p *Part, progress func(*PartProgress)) (r *PartResult, lost bool, err error)
 }
 
@@ -53,9 +57,11 @@ type Helper interface {
 const progressEvery = 500 * time.Millisecond
 
 var (
-	// ErrPartLost marks failures of jobs that lost, with another process, what a stage had written. The job can be done anew: the next run takes up what is left.
+	// ErrPartLost marks failures of jobs that lost, with another process, what a stage had written.
+	// The job can be done anew: the next run takes up what is left.
 	ErrPartLost = errors.New("part lost")
-	// errHelperLost marks the loss of another process with what it was doing: what that reads is still there.
+	// errHelperLost marks the loss of another process with what it was doing: what that reads is still
+	// there.
 	errHelperLost = errors.New("helper lost")
 )
 
@@ -73,7 +79,8 @@ func LostFrame(at string, err error) error {
 	return f
 }
 
-// unseen is the fault of a process that does not have an input, which another one has listed: it may be of a disk that only that one has.
+// unseen is the fault of a process that does not have an input, which another one has listed: it
+// may be of a disk that only that one has.
 func unseen(input string) error {
 	return newFault(workerFailed, fault.CategoryServiceUnavailable, fmt.Sprintf("Worker failed: input [%s] is not there, or is another one", input),
 		Field{"errorMsg", fmt.Sprintf("Input [%s] is not there, or is another one", input)})
@@ -114,8 +121,8 @@ func (c *Controller) do(ctx context.Context, order *workOrder, count *counters) 
 	return c.runWorker(ctx, order, count)
 }
 
-// helper returns who does the work of an order; nil: this process. Another attempt goes to another one, the last to this one: it has what the job
-// needs, or nobody has.
+// helper returns who does the work of an order; nil: this process. Another attempt goes to another
+// one, the last to this one: it has what the job needs, or nobody has.
 func (c *Controller) helper(order *workOrder) Helper {
 	helpers, attempt := c.help.Helpers(), c.attempt(order.worker)
 	at := (order.worker + attempt) % (1 + len(helpers))
@@ -143,7 +150,8 @@ func (c *Controller) attempt(worker int) int {
 	return 0
 }
 
-// ask has another process do a part of an order, and counts what it does as it goes on. built is told of each segment.
+// ask has another process do a part of an order, and counts what it does as it goes on. built is
+// told of each segment.
 func ask(ctx context.Context, order *workOrder, h Helper, p *Part, count *counters, built func(*partSegment)) (*PartResult, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

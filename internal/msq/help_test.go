@@ -21,7 +21,8 @@ import (
 // helped in a number of tasks says that other processes help.
 const helped = 100
 
-// testHelp is followers in this process. What goes between is encoded and decoded as it is between processes.
+// testHelp is followers in this process. What goes between is encoded and decoded as it is between
+// processes.
 type testHelp struct {
 	t       testing.TB
 	own     func(id string, number int) ([]byte, error)
@@ -242,7 +243,8 @@ func TestAPartThatIsLostIsDoneElsewhere(t *testing.T) {
 	}
 }
 
-// A worker that was given up has built its segments all the same, and so does the one that takes its place: those of one of them are published.
+// A worker that was given up has built its segments all the same, and so does the one that takes
+// its place: those of one of them are published.
 func TestTwoWorkersThatFinishTheSamePartition(t *testing.T) {
 	b := newBench(t)
 	b.hurry()
@@ -298,7 +300,8 @@ func TestWhatAnotherProcessWroteIsLostWithIt(t *testing.T) {
 	}
 }
 
-// FuzzPart gives a Follower parts of any shape: it refuses them or does them, and never ends the process.
+// FuzzPart gives a Follower parts of any shape: it refuses them or does them, and never ends the
+// process.
 func FuzzPart(f *testing.F) {
 	b := newBench(f)
 	h := b.helped(1)

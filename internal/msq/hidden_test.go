@@ -11,7 +11,8 @@ import (
 	"github.com/hengedb/henge/internal/plan"
 )
 
-// Rows may be clustered by what is not stored: the partitions follow it, and the segments have no trace of it.
+// Rows may be clustered by what is not stored: the partitions follow it, and the segments have no
+// trace of it.
 func TestClusterByHiddenColumn(t *testing.T) {
 	b := newBench(t)
 	all, err := chrono.ParseGranularity("ALL")

@@ -20,8 +20,9 @@ import (
 	"github.com/hengedb/henge/internal/plan"
 )
 
-// eventLines returns n events of three days as JSON: each with a time of its own, a text of few values, one of many, one that is now and
-// then a list, an array, and numbers; all but the time may be missing.
+// eventLines returns n events of three days as JSON: each with a time of its own, a text of few
+// values, one of many, one that is now and then a list, an array, and numbers; all but the time may
+// be missing.
 func eventLines(n int) []string {
 	r := rand.New(rand.NewPCG(5, uint64(n)))
 	lines := make([]string, n)
@@ -88,8 +89,9 @@ func (b *bench) files() map[string][]byte {
 	return out
 }
 
-// TestSegmentsDoNotDependOnTheWay brings the same rows into segments on every way there is: in order and not, in one run and in many, by one
-// worker and by three. The files are the same to the byte.
+// TestSegmentsDoNotDependOnTheWay brings the same rows into segments on every way there is: in
+// order and not, in one run and in many, by one worker and by three. The files are the same to the
+// byte.
 func TestSegmentsDoNotDependOnTheWay(t *testing.T) {
 	lines := eventLines(3000)
 	shuffled := slices.Clone(lines)
@@ -165,7 +167,8 @@ func TestPartitionsHaveEveryRowOnce(t *testing.T) {
 	}
 }
 
-// TestMemoryDoesNotGrowWithTheInput doubles an input that is sorted in many runs: what the job reserves stays the same.
+// TestMemoryDoesNotGrowWithTheInput doubles an input that is sorted in many runs: what the job
+// reserves stays the same.
 func TestMemoryDoesNotGrowWithTheInput(t *testing.T) {
 	const sortBytes = 256 << 10
 	var peaks []int64
@@ -185,13 +188,15 @@ func TestMemoryDoesNotGrowWithTheInput(t *testing.T) {
 		}
 		peaks = append(peaks, memory.Peak())
 	}
-	// Two buffers' worth of runs stay in memory, one is sorted while another is written, and each of the two threads fills a segment of its own.
+	// Two buffers' worth of runs stay in memory, one is sorted while another is written, and each of
+	// the two threads fills a segment of its own.
 	if peaks[1] > 8*sortBytes || peaks[1] > peaks[0]*5/4 {
 		t.Errorf("%v bytes were reserved with sort buffers of [%d]", peaks, sortBytes)
 	}
 }
 
-// TestFailuresWhileRowsMoveLeaveNothing runs out of disk while runs are written, and loses the store while segments are pushed.
+// TestFailuresWhileRowsMoveLeaveNothing runs out of disk while runs are written, and loses the
+// store while segments are pushed.
 func TestFailuresWhileRowsMoveLeaveNothing(t *testing.T) {
 	w := insertFiles(t, eventLines(3000), 1)
 	t.Run("disk", func(t *testing.T) {

@@ -15,7 +15,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// ExternalTable returns the external data that a node reads. Faults say what in its source, format or columns is wrong.
+// ExternalTable returns the external data that a node reads. Faults say what in its source, format
+// or columns is wrong.
 func ExternalTable(ext *plan.External) (*ingest.Table, error) {
 	source, err := ingest.ParseSource(ext.Source)
 	if err != nil {
@@ -32,12 +33,14 @@ func ExternalTable(ext *plan.External) (*ingest.Table, error) {
 	return ingest.NewTable(source, format, fields)
 }
 
-// inputs opens the leaves of a fragment for one worker. It is the exec.Externals and exec.Tables of the worker's operators.
+// inputs opens the leaves of a fragment for one worker. It is the exec.Externals and exec.Tables of
+// the worker's operators.
 type inputs struct {
 	order *workOrder
 	job   *Controller
 	count *counters
-	// texts are the segments that were read: rows that stay in memory share their dictionaries, so that they are released with those.
+	// texts are the segments that were read: rows that stay in memory share their dictionaries, so
+	// that they are released with those.
 	texts struct {
 		sync.Mutex
 		held []segment.Reader
@@ -365,7 +368,8 @@ func (c *Controller) parseError(order *workOrder, count *counters, e *ingest.Par
 	return nil
 }
 
-// notice keeps a warning of an input that was read nevertheless. It does not count among the records that did not parse.
+// notice keeps a warning of an input that was read nevertheless. It does not count among the
+// records that did not parse.
 func (c *Controller) notice(order *workOrder, count *counters, n *ingest.Notice) {
 	f := externalDataWarning(n).at(order.stage.number, order.id)
 	count.warn(f.Code)

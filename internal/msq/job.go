@@ -30,18 +30,21 @@ type Job struct {
 	Options *Options
 	// Target says more of the segments to write; nil: nothing.
 	Target *Target
-	// Rows reads the external inputs of the plan; nil: their columns are read as the plan declares them. A query with it is a survey: it has no
-	// results but what its RowWorkers have counted.
+	// Rows reads the external inputs of the plan; nil: their columns are read as the plan declares
+	// them. A query with it is a survey: it has no results but what its RowWorkers have counted.
 	Rows RowSource
 }
 
-// RowSource reads external inputs in a way of its own. Its methods are called from several goroutines.
+// RowSource reads external inputs in a way of its own. Its methods are called from several
+// goroutines.
 type RowSource interface {
 	// Table returns what there is to read.
 	Table(ext *plan.External) (*ingest.Table, error)
-	// Worker returns what reads the splits of a worker. What the worker of that number had counted before is then as if it had never been.
+	// Worker returns what reads the splits of a worker. What the worker of that number had counted
+	// before is then as if it had never been.
 	Worker(number int) RowWorker
-	// Describe returns a text of which other processes make a source of the same rows (Follow); nil: they can't.
+	// Describe returns a text of which other processes make a source of the same rows (Follow); nil:
+	// they can't.
 	Describe() (json.RawMessage, error)
 }
 
@@ -49,8 +52,8 @@ type RowSource interface {
 type RowWorker interface {
 	// Open reads a split as rows with the columns of ext.
 	Open(ctx context.Context, ext *plan.External, split ingest.Split, o *ingest.Options) (RowReader, error)
-	// State is what was counted so far; ended says that all was read. Set makes it what a RowWorker of another process has counted, or one of an
-	// earlier run of the task; an error of it ends the job.
+	// State is what was counted so far; ended says that all was read. Set makes it what a RowWorker of
+	// another process has counted, or one of an earlier run of the task; an error of it ends the job.
 	State(ended bool) (json.RawMessage, error)
 	Set(state json.RawMessage) error
 }
@@ -116,7 +119,8 @@ func (j *Job) rename(w *plan.Write) *plan.Write {
 	return &c
 }
 
-// check refuses external inputs that can't be read whatever they hold, before a task is made for them.
+// check refuses external inputs that can't be read whatever they hold, before a task is made for
+// them.
 func (j *Job) check() error {
 	if len(j.columns()) != len(j.Plan.Columns()) {
 		return fault.Defensive("The statement has [%d] columns, its plan [%d]", len(j.columns()), len(j.Plan.Columns()))

@@ -27,7 +27,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// memoryStore is a metastore in memory: locks without conflicts, allocation that counts, publication that checks nothing.
+// memoryStore is a metastore in memory: locks without conflicts, allocation that counts,
+// publication that checks nothing.
 type memoryStore struct {
 	mu        sync.Mutex
 	version   int
@@ -225,7 +226,8 @@ func (b *bench) rows(s *timeline.Segment) []string {
 	return out
 }
 
-// published describes the segments that are used: id without datasource and version, shard spec, rows.
+// published describes the segments that are used: id without datasource and version, shard spec,
+// rows.
 func (b *bench) published() []string {
 	var out []string
 	for _, s := range b.meta.used {

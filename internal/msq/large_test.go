@@ -67,7 +67,8 @@ type largeRow struct {
 	Pad string `parquet:"pad,plain"`
 }
 
-// One large file is divided between the workers, which each read some of it, and every row once, in the formats that can be divided.
+// One large file is divided between the workers, which each read some of it, and every row once, in
+// the formats that can be divided.
 func TestOneLargeFileIsReadByAllWorkers(t *testing.T) {
 	const rows = 4200
 	noise := rand.New(rand.NewChaCha8([32]byte{}))

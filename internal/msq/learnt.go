@@ -2,7 +2,8 @@ package msq
 
 import "maps"
 
-// learnt is what a worker has learnt of rows on their way to segments, beside the rows: how segments are laid out, and rows divided, follows from it.
+// learnt is what a worker has learnt of rows on their way to segments, beside the rows: how
+// segments are laid out, and rows divided, follows from it.
 type learnt struct {
 	// Several says which multi-value columns had a row with several values.
 	Several []bool `json:",omitempty"`

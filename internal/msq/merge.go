@@ -10,10 +10,11 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// mergeReader is the rows of one partition of sorted outputs, in order, an exec.Operator. Equal rows come in the order of their runs.
+// mergeReader is the rows of one partition of sorted outputs, in order, an exec.Operator. Equal
+// rows come in the order of their runs.
 //
-// Frames that overlap no others are passed on as they are. Of the others first the places of the next rows are found, then the rows are
-// picked, column after column.
+// Frames that overlap no others are passed on as they are. Of the others first the places of the
+// next rows are found, then the rows are picked, column after column.
 type mergeReader struct {
 	order   *sortOrder
 	runs    runHeap
@@ -21,7 +22,8 @@ type mergeReader struct {
 	count   func(o *output, ref *frameRef, rows int)
 }
 
-// newMergeReader reads the rows whose keys are at or above lo and below hi; nil bounds are open. count is told of every frame.
+// newMergeReader reads the rows whose keys are at or above lo and below hi; nil bounds are open.
+// count is told of every frame.
 func newMergeReader(order *sortOrder, outputs []*output, lo, hi []byte, count func(o *output, ref *frameRef, rows int)) *mergeReader {
 	m := &mergeReader{order: order, count: count}
 	for _, o := range outputs {
@@ -169,8 +171,8 @@ type runReader struct {
 	width    int64 // bytes of a row
 	row, end int
 	picked   int // number of the batch among those that rows are picked from, -1: not one of them
-	// keys are those of all rows of the batch, which few batches need; nil: not made. first is that of the row when there are none, last
-	// that of the last row.
+	// keys are those of all rows of the batch, which few batches need; nil: not made. first is that of
+	// the row when there are none, last that of the last row.
 	keys        *vector.SortKeys
 	first, last []byte
 }

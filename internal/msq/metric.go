@@ -8,7 +8,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// sketchMetrics are the native aggregators that combine sketches, and the names of their settings in the order of the constants.
+// sketchMetrics are the native aggregators that combine sketches, and the names of their settings
+// in the order of the constants.
 var sketchMetrics = map[string]struct {
 	kind     string
 	settings []string
@@ -33,7 +34,8 @@ var sketchMetrics = map[string]struct {
 	"$FIXED_BUCKETS":          {"fixedBucketsHistogram", []string{"numBuckets", "lowerLimit", "upperLimit", "outlierHandlingMode"}},
 }
 
-// timedMetrics are the native aggregators of values with times, by what is before First or Last in their name.
+// timedMetrics are the native aggregators of values with times, by what is before First or Last in
+// their name.
 var timedMetrics = map[vector.Type]string{
 	agg.TimedLongType: "long", agg.TimedDoubleType: "double", agg.TimedFloatType: "float", agg.TimedTextType: "string",
 }
@@ -76,7 +78,8 @@ func MetricJSON(metric, column string, t vector.Type) any {
 	return out
 }
 
-// MetricOf is the inverse of MetricJSON: the metric that a native aggregator of a segment means; empty if it is none that is known here.
+// MetricOf is the inverse of MetricJSON: the metric that a native aggregator of a segment means;
+// empty if it is none that is known here.
 func MetricOf(aggregator json.RawMessage) (column, metric string) {
 	var fields map[string]any
 	if json.Unmarshal(aggregator, &fields) != nil {

@@ -8,8 +8,9 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// multiValueInputs makes VARCHAR columns of external data multi-value where they go into segments unchanged: a list in the input then stays
-// one. Where an expression uses the column as a single value it stays single, and a row with several values is refused.
+// multiValueInputs makes VARCHAR columns of external data multi-value where they go into segments
+// unchanged: a list in the input then stays one. Where an expression uses the column as a single
+// value it stays single, and a row with several values is refused.
 func multiValueInputs(w *plan.Write) *plan.Write {
 	keep := allOf(len(w.Input.Columns()))
 	for _, i := range w.Cluster {
@@ -32,7 +33,8 @@ func allOf(n int) []bool {
 	return out
 }
 
-// multiValue returns n with its output columns that may be multi-value made so as far as they come straight from external data.
+// multiValue returns n with its output columns that may be multi-value made so as far as they come
+// straight from external data.
 func multiValue(n plan.Node, keep []bool) (plan.Node, bool) {
 	switch n := n.(type) {
 	case *plan.External:
@@ -120,8 +122,8 @@ func hasSeveral(v *vector.Vector) bool {
 	return false
 }
 
-// plainValues returns the rows of a list of strings as plain strings if that says the same: each row is null or one value that is not. Else
-// it returns nil.
+// plainValues returns the rows of a list of strings as plain strings if that says the same: each
+// row is null or one value that is not. Else it returns nil.
 func plainValues(v *vector.Vector) *vector.Vector {
 	if v.Type.Kind != vector.KindList || v.Const || v.Child.Const || v.Child.Valid != nil {
 		return nil
@@ -173,8 +175,8 @@ func singleValues(v *vector.Vector) *vector.Vector {
 	return b.Build()
 }
 
-// withoutEmpty returns the rows of a list as a multi-value string is stored: no value and nothing but one null are null (spec/sql.md,
-// section 6.8).
+// withoutEmpty returns the rows of a list as a multi-value string is stored: no value and nothing
+// but one null are null (spec/sql.md, section 6.8).
 func withoutEmpty(v *vector.Vector) *vector.Vector {
 	if v.Type.Kind != vector.KindList {
 		return v
@@ -252,7 +254,8 @@ func distinctValues(v *vector.Vector) *vector.Vector {
 	return b.Build()
 }
 
-// sortedValues returns v with the values of each row in order, nulls first (multiValueHandling SORTED_ARRAY).
+// sortedValues returns v with the values of each row in order, nulls first (multiValueHandling
+// SORTED_ARRAY).
 func sortedValues(v *vector.Vector) *vector.Vector {
 	if v.Type.Kind != vector.KindList {
 		return v
@@ -302,7 +305,8 @@ func compareValues(v *vector.Vector, i, j int) int {
 	return vector.Compare(v, i, v, j)
 }
 
-// textValues returns the rows of a multi-value string as results show them: a single value as it is, several as the text of a JSON array.
+// textValues returns the rows of a multi-value string as results show them: a single value as it
+// is, several as the text of a JSON array.
 func textValues(v *vector.Vector) *vector.Vector {
 	if v.Type.Kind != vector.KindList || !hasSeveral(v) {
 		return singleValues(v)

@@ -15,7 +15,8 @@ import (
 	"github.com/hengedb/henge/internal/querycontext"
 )
 
-// Query returns the native query that does what the whole job does, as the payload of its task shows it. Call it before Run.
+// Query returns the native query that does what the whole job does, as the payload of its task
+// shows it. Call it before Run.
 func (c *Controller) Query() (nativejson.Query, error) {
 	node, w := c.job.Plan, c.job.write()
 	if w != nil {
@@ -50,7 +51,8 @@ func (c *Controller) expressions() expr.Context {
 	return expr.Context{Zone: chrono.UTC}
 }
 
-// describe gives every stage the native query that says what it does, and its columns the names that they have there.
+// describe gives every stage the native query that says what it does, and its columns the names
+// that they have there.
 func (c *Controller) describe(w *plan.Write) error {
 	leaves := map[plan.Node]*nativejson.Leaf{}
 	context := c.queryContext(w)
@@ -103,7 +105,8 @@ func (c *Controller) describe(w *plan.Write) error {
 	return nil
 }
 
-// refines reports whether outer is inner with no more than columns chosen, groups filtered, ordered and limited.
+// refines reports whether outer is inner with no more than columns chosen, groups filtered, ordered
+// and limited.
 func refines(outer, inner plan.Node) bool {
 	for outer != inner {
 		switch outer.(type) {
@@ -134,7 +137,8 @@ func (c *Controller) queryContext(w *plan.Write) map[string]any {
 	return context
 }
 
-// TargetContext is what the statement says of its target in the words of the query context; empty for queries.
+// TargetContext is what the statement says of its target in the words of the query context; empty
+// for queries.
 func (c *Controller) TargetContext() map[string]any { return writeContext(c.job.write()) }
 
 // writeContext is what the context says of the target of an INSERT or REPLACE; w may be nil.
@@ -177,7 +181,8 @@ func (in *input) leafOf(number int) (*nativejson.Leaf, error) {
 	return nil, nil
 }
 
-// ExternalLeaf shows source and format of data from outside with what they leave out. number is its place among the inputs.
+// ExternalLeaf shows source and format of data from outside with what they leave out. number is its
+// place among the inputs.
 func ExternalLeaf(x *plan.External, number int) (*nativejson.Leaf, error) {
 	source, err := ingest.ParseSource(x.Source)
 	if err != nil {

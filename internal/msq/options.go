@@ -13,7 +13,8 @@ import (
 	"github.com/hengedb/henge/internal/querycontext"
 )
 
-// Options are the context parameters of the multi-stage engine (spec/ingestion.md, section 3), read and checked once.
+// Options are the context parameters of the multi-stage engine (spec/ingestion.md, section 3), read
+// and checked once.
 type Options struct {
 	MaxNumTasks         int
 	AutoAssignment      bool  // taskAssignment=auto
@@ -47,23 +48,28 @@ type Options struct {
 	Deadline            time.Time     // queryDeadline; zero: none
 	Reindex             bool
 	StoreCompaction     bool // storeCompactionState, of a REPLACE
-	// TargetPartitions is how many partitions of a shuffle by hash each worker gets, ConcurrentStages how many stages run at a time.
+	// TargetPartitions is how many partitions of a shuffle by hash each worker gets, ConcurrentStages
+	// how many stages run at a time.
 	TargetPartitions, ConcurrentStages int
-	// DurableShuffle keeps what stages hand on in deep storage. FaultTolerance does too, and runs workers again that failed for a reason that may pass.
+	// DurableShuffle keeps what stages hand on in deep storage. FaultTolerance does too, and runs
+	// workers again that failed for a reason that may pass.
 	DurableShuffle, FaultTolerance bool
 	AutoColumns                    bool // useAutoColumnSchemas
-	// Native says that the job is one of a native task: the fixed limits of statements do not hold, and those with a context parameter only if it is given.
+	// Native says that the job is one of a native task: the fixed limits of statements do not hold,
+	// and those with a context parameter only if it is given.
 	Native bool
 }
 
-// NativeParameters are the context parameters that native tasks take over from the multi-stage engine as they are.
+// NativeParameters are the context parameters that native tasks take over from the multi-stage
+// engine as they are.
 var NativeParameters = querycontext.Keys(
 	querycontext.MaxFrameSize, querycontext.MaxInputFiles, querycontext.MaxPartitions, querycontext.MaxClusteredBy,
 	querycontext.MaxThreads, querycontext.MaxNumSegments, querycontext.TargetPerWork, querycontext.ParallelStages,
 	querycontext.FaultTolerance, querycontext.DurableShuffle, querycontext.FailOnEmptyInsert,
 )
 
-// StatementParameters are the context parameters of statements that have no effect on a native task: its spec says such things.
+// StatementParameters are the context parameters of statements that have no effect on a native
+// task: its spec says such things.
 var StatementParameters = querycontext.Keys(
 	querycontext.MaxNumTasks, querycontext.NumTasks, querycontext.Assignment, querycontext.MaxInputBytes,
 	querycontext.FinalizeAggregations, querycontext.ArrayIngestMode, querycontext.JoinAlgorithm, querycontext.RowsPerSegment,
@@ -72,8 +78,8 @@ var StatementParameters = querycontext.Keys(
 	querycontext.WaitUntilLoad, querycontext.Destination, querycontext.RowsPerPage, querycontext.Timeout,
 )
 
-// ParseNativeOptions is ParseOptions for a native task, which has some limits of statements only if its
-// context gives them.
+// ParseNativeOptions is ParseOptions for a native task, which has some limits of statements only if
+// its context gives them.
 func ParseNativeOptions(context map[string]any) (*Options, error) {
 	own := map[string]any{
 		querycontext.MaxFrameSize.Key(): math.MaxInt32, querycontext.MaxInputFiles.Key(): math.MaxInt32,
@@ -118,7 +124,8 @@ func (o *Options) Lock(replace bool) LockType {
 	return Shared
 }
 
-// ParseOptions reads the parameters from a query context. Parameters that mean nothing here are left alone.
+// ParseOptions reads the parameters from a query context. Parameters that mean nothing here are
+// left alone.
 func ParseOptions(context map[string]any) (*Options, error) {
 	c := &querycontext.Reader{Values: context}
 	o := &Options{

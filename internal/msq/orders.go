@@ -83,8 +83,9 @@ func (c *Controller) workOrders(ctx context.Context, s *stage) ([]*workOrder, er
 	return orders, nil
 }
 
-// splits divides external data into pieces: of SplitBytes, or less where that leaves workers without any. For one worker nothing is divided: it reads
-// one piece after the other, and decodes each on all its threads.
+// splits divides external data into pieces: of SplitBytes, or less where that leaves workers
+// without any. For one worker nothing is divided: it reads one piece after the other, and decodes
+// each on all its threads.
 func (c *Controller) splits(ctx context.Context, table *ingest.Table, single bool) ([]ingest.Split, error) {
 	opts := &ingest.Options{Access: c.deps.Access}
 	if single || c.workers == 1 {

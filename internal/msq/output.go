@@ -17,8 +17,9 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// output is what one worker wrote for a stage: frames in one file and an index of them, which is all that the controller learns. Frames of sorted
-// rows stay in memory as long as there is some to spare.
+// output is what one worker wrote for a stage: frames in one file and an index of them, which is
+// all that the controller learns. Frames of sorted rows stay in memory as long as there is some to
+// spare.
 type output struct {
 	path   string
 	frames []frameRef
@@ -26,14 +27,15 @@ type output struct {
 	// runs counts the sorted runs of a sorted output.
 	runs int
 	data io.ReaderAt
-	// far reads a frame that another process has; nil: it is in memory or in data. at is that process, id the name of the output there. key is the place of
-	// data in deep storage.
+	// far reads a frame that another process has; nil: it is in memory or in data. at is that process,
+	// id the name of the output there. key is the place of data in deep storage.
 	far         func(number int, buf []byte) ([]byte, error)
 	at, id, key string
 	drop        func() error // gives back the space of the data
 	once        sync.Once
 	gone        atomic.Bool // closed, or left to others
-	// made tells the output from others of the same work; recorded says that the next run of the task can find it.
+	// made tells the output from others of the same work; recorded says that the next run of the task
+	// can find it.
 	made     string
 	recorded bool
 }
@@ -49,8 +51,8 @@ type frameRef struct {
 	rows   int
 	// partition is the frame's partition, of outputs that are not sorted.
 	partition int
-	// run numbers the sorted run; first is the key of its first row, boundary the part of it at which partitions may begin, bucket the time
-	// chunk, start the values of the shard columns.
+	// run numbers the sorted run; first is the key of its first row, boundary the part of it at which
+	// partitions may begin, bucket the time chunk, start the values of the shard columns.
 	run             int
 	first, boundary []byte
 	bucket          int64
@@ -153,7 +155,8 @@ func diskFault(err error) error {
 	return fault.Runtime("Writing intermediate files failed: %v", err).WithCause(err)
 }
 
-// read returns the rows of a frame, to be read only. Those of the file are copied from buf, which is returned to be used again.
+// read returns the rows of a frame, to be read only. Those of the file are copied from buf, which
+// is returned to be used again.
 func (o *output) read(ref *frameRef, buf []byte) (*vector.Batch, []byte, error) {
 	if ref.batch != nil {
 		return ref.batch, buf, nil
@@ -195,7 +198,8 @@ type writer interface {
 	abort()
 }
 
-// hashWriter distributes rows over partitions by the hash of key columns; without keys all go to one.
+// hashWriter distributes rows over partitions by the hash of key columns; without keys all go to
+// one.
 type hashWriter struct {
 	file       *frameFile
 	types      []vector.Type

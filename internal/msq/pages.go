@@ -8,11 +8,11 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// pages cuts sorted outputs into partitions of exactly size rows, of which only the last may have fewer. No two rows have the same key. Of no
-// rows there is one page.
+// pages cuts sorted outputs into partitions of exactly size rows, of which only the last may have
+// fewer. No two rows have the same key. Of no rows there is one page.
 //
-// The frames of all runs in the order of their first keys tell where the row with a given rank must lie up to one frame of each run; keys of
-// those frames are read to find it.
+// The frames of all runs in the order of their first keys tell where the row with a given rank must
+// lie up to one frame of each run; keys of those frames are read to find it.
 func pages(order *sortOrder, outputs []*output, size int64) ([]partition, error) {
 	r := newRanker(order, outputs)
 	out := []partition{{}}
@@ -34,7 +34,8 @@ func pages(order *sortOrder, outputs []*output, size int64) ([]partition, error)
 type ranker struct {
 	runs  []*rankedRun
 	first [][]byte // first keys of all frames, ascending
-	// before is the sum of the rows of the frames before each: at least the rank of its first row, and at most slack more.
+	// before is the sum of the rows of the frames before each: at least the rank of its first row, and
+	// at most slack more.
 	before []int64
 	slack  int64
 	rows   int64
@@ -80,7 +81,8 @@ func (r *ranker) below(key []byte) (int64, error) {
 	return sum, nil
 }
 
-// keyAt returns the key of the row that rank rows are below, where rank is less than the number of rows.
+// keyAt returns the key of the row that rank rows are below, where rank is less than the number of
+// rows.
 func (r *ranker) keyAt(rank int64) ([]byte, error) {
 	// The last frame whose first row is at or below the rank.
 	lo := sort.Search(len(r.first), func(i int) bool { return r.before[i] > rank }) - 1
@@ -153,7 +155,8 @@ func (r *rankedRun) below(key []byte) (int64, error) {
 	return r.before[frame] + int64(row), err
 }
 
-// between appends copies of the keys at or above lo and below hi, nil being above all, which are in one frame.
+// between appends copies of the keys at or above lo and below hi, nil being above all, which are in
+// one frame.
 func (r *rankedRun) between(dst [][]byte, lo, hi []byte) ([][]byte, error) {
 	frame, row, err := r.find(lo)
 	if err != nil {

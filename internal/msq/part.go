@@ -15,11 +15,13 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// Part is a work order on its way to another process: what one worker does in one stage, with all that it needs to know.
+// Part is a work order on its way to another process: what one worker does in one stage, with all
+// that it needs to know.
 type Part struct {
 	ID                             string // of the worker
 	Stage, Worker, Workers, Thread int
-	// Plan is the fragment as package wire writes it; Leaves are the inputs of its leaves, in the order of plan.Walk.
+	// Plan is the fragment as package wire writes it; Leaves are the inputs of its leaves, in the
+	// order of plan.Walk.
 	Plan    []byte
 	Places  []fault.Span `json:",omitempty"` // plan.Places of it
 	Leaves  []int
@@ -148,8 +150,8 @@ func (s *sentFault) fault() *Fault {
 	return &Fault{Code: s.Code, Message: s.Message, Fields: s.Fields, Stage: s.Stage, Worker: s.Worker, Trace: s.Trace, category: s.Category, persona: s.Persona}
 }
 
-// mayLeave reports whether the work of a stage can be done in another process: external data, segments and what other stages have written can be had
-// from there.
+// mayLeave reports whether the work of a stage can be done in another process: external data,
+// segments and what other stages have written can be had from there.
 func (c *Controller) mayLeave(s *stage) bool {
 	return !s.single && s.node != nil && !slices.ContainsFunc(s.inputs, func(in *input) bool {
 		return in.kind != externalInput && (in.kind != tableInput || c.deps.Segments == nil) && (in.kind != stageInput || in.from.shuffle.kind == sortedShuffle || in.from.shuffle.kind == rangeShuffle)

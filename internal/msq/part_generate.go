@@ -15,7 +15,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// partGenerate is the segments that another process builds: partitions of sorted rows, and how they become columns.
+// partGenerate is the segments that another process builds: partitions of sorted rows, and how they
+// become columns.
 type partGenerate struct {
 	Order       partShuffle
 	Outputs     []partOutput
@@ -240,7 +241,8 @@ func (p *partGenerate) generation() (*generation, error) {
 	return g, nil
 }
 
-// generate builds the segments of a part, and tells of each: those that are there when it fails are the asker's.
+// generate builds the segments of a part, and tells of each: those that are there when it fails are
+// the asker's.
 func (f *Follower) generate(ctx context.Context, p *Part, count *counters, progress func(*PartProgress)) (*PartResult, error) {
 	g, err := p.Generate.generation()
 	if err != nil {

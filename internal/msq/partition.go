@@ -15,12 +15,14 @@ type partition struct {
 	start timeline.Tuple
 	// rows is about how many rows it has: exact up to the size of frames.
 	rows int64
-	// hash is the bucket of hashes that its rows are in, of so many; 0: rows are not divided by hashes.
+	// hash is the bucket of hashes that its rows are in, of so many; 0: rows are not divided by
+	// hashes.
 	hash, hashes int
 }
 
-// divide cuts sorted outputs into partitions of about target rows. With buckets a partition lies within one; a bucket with more rows than
-// target is cut evenly at keys that the frames begin with. Rows with equal boundary keys stay together.
+// divide cuts sorted outputs into partitions of about target rows. With buckets a partition lies
+// within one; a bucket with more rows than target is cut evenly at keys that the frames begin with.
+// Rows with equal boundary keys stay together.
 func divide(outputs []*output, bucketed bool, target int64) []partition {
 	var frames []*frameRef
 	for _, o := range outputs {
@@ -52,7 +54,8 @@ func divide(outputs []*output, bucketed bool, target int64) []partition {
 	return out
 }
 
-// divideBucket cuts the frames of one bucket, or what lies between those that are segments of their own.
+// divideBucket cuts the frames of one bucket, or what lies between those that are segments of their
+// own.
 func divideBucket(frames []*frameRef, target int64) []partition {
 	rows := int64(0)
 	for _, f := range frames {

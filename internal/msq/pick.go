@@ -8,7 +8,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// pick returns the rows at places of batches as one batch: a column after the other, so that each is one loop over plain slices.
+// pick returns the rows at places of batches as one batch: a column after the other, so that each
+// is one loop over plain slices.
 func pick(batches []*vector.Batch, places []place) *vector.Batch {
 	out := &vector.Batch{N: len(places), Cols: make([]*vector.Vector, len(batches[0].Cols))}
 	vectors := make([]*vector.Vector, len(batches))
@@ -21,7 +22,8 @@ func pick(batches []*vector.Batch, places []place) *vector.Batch {
 	return out
 }
 
-// alike gives vectors of one column the same type: a multi-value column may come as lists and as plain strings.
+// alike gives vectors of one column the same type: a multi-value column may come as lists and as
+// plain strings.
 func alike(vectors []*vector.Vector) []*vector.Vector {
 	list := false
 	for _, v := range vectors {
@@ -54,7 +56,8 @@ func pickVector(vectors []*vector.Vector, places []place) *vector.Vector {
 	return out
 }
 
-// lane is the values of one vector. A constant has one, that of every row: its mask makes each row the first.
+// lane is the values of one vector. A constant has one, that of every row: its mask makes each row
+// the first.
 type lane[T any] struct {
 	values []T
 	mask   uint32
@@ -137,7 +140,8 @@ func pickTexts(out *vector.Vector, vectors []*vector.Vector, places []place) {
 	}
 }
 
-// pickCodes picks codes of a dictionary that unites those of vectors, unless that would save nothing.
+// pickCodes picks codes of a dictionary that unites those of vectors, unless that would save
+// nothing.
 func pickCodes(out *vector.Vector, vectors []*vector.Vector, places []place) bool {
 	u := union{seed: maphash.MakeSeed(), codes: make([][]uint32, len(vectors))}
 	codes := make([]uint32, len(places))

@@ -29,8 +29,9 @@ func overwritten(w *plan.Write) []chrono.Interval {
 	return chrono.Condense(w.Intervals)
 }
 
-// lock takes the locks of a REPLACE: their version decides what it hides. What pins the state that a job reads has them before it does so, or
-// rows that are published between the two would be hidden without having been read.
+// lock takes the locks of a REPLACE: their version decides what it hides. What pins the state that
+// a job reads has them before it does so, or rows that are published between the two would be
+// hidden without having been read.
 func (c *Controller) lock(ctx context.Context, w *plan.Write) error {
 	if !w.Replace || c.job.Target.touched() {
 		return nil
@@ -117,7 +118,8 @@ func (c *Controller) identifyAppend(ctx context.Context, w *plan.Write, parts []
 	return out, nil
 }
 
-// cannotAllocate says that rows of a bucket can't be appended; got is the interval that was offered instead, nil: none was.
+// cannotAllocate says that rows of a bucket can't be appended; got is the interval that was offered
+// instead, nil: none was.
 func (c *Controller) cannotAllocate(w *plan.Write, bucket chrono.Interval, got *chrono.Interval) error {
 	switch {
 	case c.job.Target != nil:
@@ -162,7 +164,8 @@ func (c *Controller) checkSegmentsPerChunk(w *plan.Write, parts []partition) err
 	return nil
 }
 
-// identifyReplace numbers the partitions of each time chunk under the version of the lock that covers it.
+// identifyReplace numbers the partitions of each time chunk under the version of the lock that
+// covers it.
 func (c *Controller) identifyReplace(w *plan.Write, parts []partition, shardColumns []string) ([]segmentPlan, error) {
 	bounds := overwritten(w)
 	for i := range parts {
@@ -236,8 +239,9 @@ func (c *Controller) versionFor(iv chrono.Interval) (string, bool) {
 	return "", false
 }
 
-// shardColumns decides between range and numbered shard specs and says why (spec/ingestion.md, section 2). Ranges are over the leading
-// CLUSTERED BY columns that are strings with one value per row.
+// shardColumns decides between range and numbered shard specs and says why (spec/ingestion.md,
+// section 2). Ranges are over the leading CLUSTERED BY columns that are strings with one value per
+// row.
 func shardColumns(w *plan.Write) (columns []string, kind, details string) {
 	const numbered = "NumberedShardSpec"
 	if !w.Replace {
@@ -270,7 +274,8 @@ func shardColumns(w *plan.Write) (columns []string, kind, details string) {
 	return columns, "DimensionRangeShardSpec", "Using RangeShardSpec to generate segments."
 }
 
-// tombstones returns the segments that hide old rows in parts of the overwritten intervals that got no new ones.
+// tombstones returns the segments that hide old rows in parts of the overwritten intervals that got
+// no new ones.
 func (c *Controller) tombstones(ctx context.Context, w *plan.Write, segments []*timeline.Segment) (hide []*timeline.Segment, drop []chrono.Interval, err error) {
 	if !w.Replace || c.job.Target.touched() {
 		return nil, nil, nil
@@ -310,8 +315,9 @@ func (c *Controller) tombstones(ctx context.Context, w *plan.Write, segments []*
 	return hide, nil, nil
 }
 
-// publish makes the segments visible, all in one transaction, and waits until they can be queried: a job that says SUCCESS is queryable in
-// full. What was pushed is removed only if nothing can have been published.
+// publish makes the segments visible, all in one transaction, and waits until they can be queried:
+// a job that says SUCCESS is queryable in full. What was pushed is removed only if nothing can have
+// been published.
 func (c *Controller) publish(ctx context.Context, w *plan.Write, segments []*timeline.Segment) ([]*timeline.Segment, error) {
 	hide, drop, err := c.tombstones(ctx, w, segments)
 	if err != nil {
@@ -340,7 +346,8 @@ func (c *Controller) publish(ctx context.Context, w *plan.Write, segments []*tim
 	return p.Segments, c.await(ctx, w, p)
 }
 
-// earlier ends a job whose segments are published: by a run of the task that was cut off before it could say so. Nil: there is none.
+// earlier ends a job whose segments are published: by a run of the task that was cut off before it
+// could say so. Nil: there is none.
 func (c *Controller) earlier(ctx context.Context, w *plan.Write) (*Outcome, error) {
 	p, found, err := c.deps.Metastore.Earlier(ctx, c.job.ID, c.job.Part)
 	if err != nil || !found {
@@ -354,7 +361,8 @@ func (c *Controller) earlier(ctx context.Context, w *plan.Write) (*Outcome, erro
 	return out, c.await(ctx, w, p)
 }
 
-// await waits until what was published can be queried, at most for the time that the interface gives it.
+// await waits until what was published can be queried, at most for the time that the interface
+// gives it.
 func (c *Controller) await(ctx context.Context, w *plan.Write, p Published) error {
 	begin := c.now()
 	load := &LoadStatus{State: "INIT", DataSource: w.DataSource, Start: begin, Total: len(p.Segments)}
@@ -388,7 +396,8 @@ func (c *Controller) await(ctx context.Context, w *plan.Write, p Published) erro
 	return err
 }
 
-// discard removes what was pushed for segments that did not become visible, but for what another run of the task may publish.
+// discard removes what was pushed for segments that did not become visible, but for what another
+// run of the task may publish.
 func (c *Controller) discard(ctx context.Context) {
 	if c.published.Load() {
 		return
@@ -399,8 +408,8 @@ func (c *Controller) discard(ctx context.Context) {
 	}
 }
 
-// sweep removes what workers that were given up have pushed of the segments that others built in their place. A worker that is still at it leaves
-// garbage that nothing refers to.
+// sweep removes what workers that were given up have pushed of the segments that others built in
+// their place. A worker that is still at it leaves garbage that nothing refers to.
 func (c *Controller) sweep(ctx context.Context, published []*timeline.Segment) {
 	c.pushed.Lock()
 	defer c.pushed.Unlock()

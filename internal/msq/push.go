@@ -15,8 +15,9 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// PushSegment stores a segment's file in deep storage and describes it. Named is told the key before anything is stored under it: what is not
-// published in the end is to be deleted. A file of the disk must not be written to afterwards: deep storage may be another name of it.
+// PushSegment stores a segment's file in deep storage and describes it. Named is told the key
+// before anything is stored under it: what is not published in the end is to be deleted. A file of
+// the disk must not be written to afterwards: deep storage may be another name of it.
 func PushSegment(ctx context.Context, store deepstore.Store, id timeline.SegmentID, shard timeline.ShardSpec, file io.ReadSeeker, info *segment.Info,
 	named func(key string)) (*timeline.Segment, error) {
 	key, err := segmentKey(id, info.Fingerprint)
@@ -28,7 +29,8 @@ func PushSegment(ctx context.Context, store deepstore.Store, id timeline.Segment
 	}
 	named(key)
 	if err := put(ctx, store, key, file); err != nil {
-		// It may be there all the same, when only the answer was lost. What can't be deleted now is garbage without a reference.
+		// It may be there all the same, when only the answer was lost. What can't be deleted now is
+		// garbage without a reference.
 		_ = store.Delete(context.WithoutCancel(ctx), key)
 		return nil, fmt.Errorf("pushing segment [%s]: %w", id, err)
 	}
@@ -55,8 +57,9 @@ func put(ctx context.Context, store deepstore.Store, key string, file io.ReadSee
 	return store.Put(ctx, key, file)
 }
 
-// segmentKey is where a segment's file lies in deep storage. Its last part is random, so that a retry never meets what a failure left
-// behind, and says which file it is: who opens it finds out when it is the file of another segment.
+// segmentKey is where a segment's file lies in deep storage. Its last part is random, so that a
+// retry never meets what a failure left behind, and says which file it is: who opens it finds out
+// when it is the file of another segment.
 func segmentKey(id timeline.SegmentID, fingerprint string) (string, error) {
 	var random [8]byte
 	if _, err := rand.Read(random[:]); err != nil {
@@ -65,8 +68,8 @@ func segmentKey(id timeline.SegmentID, fingerprint string) (string, error) {
 	return segment.FileName(segmentPrefix(id)+hex.EncodeToString(random[:]), fingerprint), nil
 }
 
-// segmentPrefix is the beginning of the keys of a segment's files. Those of an interval lie in one directory: each more would have to be made, and be on
-// disk, for every segment.
+// segmentPrefix is the beginning of the keys of a segment's files. Those of an interval lie in one
+// directory: each more would have to be made, and be on disk, for every segment.
 func segmentPrefix(id timeline.SegmentID) string {
 	return fmt.Sprintf("segments/%s/%s_%s/%s_%d_", id.DataSource, chrono.FormatMillis(id.Interval.Start, nil), chrono.FormatMillis(id.Interval.End, nil),
 		id.Version, id.Partition)

@@ -22,9 +22,10 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// What the workers of a job have done is not done again as long as it can be read: neither when another process is lost (Controller.again), nor by the
-// next run of a task whose controller is lost. For the latter the controller leaves a record in deep storage of each part of a stage, and of
-// each segment, that is not in its own process alone: what was done, of what, and where it lies.
+// What the workers of a job have done is not done again as long as it can be read: neither when
+// another process is lost (Controller.again), nor by the next run of a task whose controller is
+// lost. For the latter the controller leaves a record in deep storage of each part of a stage, and
+// of each segment, that is not in its own process alone: what was done, of what, and where it lies.
 //
 //	stages/JOB/PART/STAGE-WORKER-RANDOM.json
 //
@@ -40,7 +41,8 @@ import (
 
 // identity says what a piece of work was done of. All are digests.
 type identity struct {
-	// Plan is of the fragment and the settings, Shares of what all workers of the stage read, Inputs of the outputs of other stages; "": any would do.
+	// Plan is of the fragment and the settings, Shares of what all workers of the stage read, Inputs
+	// of the outputs of other stages; "": any would do.
 	Plan, Shares, Inputs string
 	// Workers is how many the stage has.
 	Workers int
@@ -113,7 +115,8 @@ func (r *records) all() []*finishedPart {
 	return out
 }
 
-// recordsPrefix is where the records of a task lie in deep storage, those of one of its jobs below it.
+// recordsPrefix is where the records of a task lie in deep storage, those of one of its jobs below
+// it.
 func recordsPrefix(task string) string { return "stages/" + plainName(task) + "/" }
 
 func (c *Controller) recordsPrefix() string {
@@ -138,7 +141,8 @@ func (c *Controller) readRecords(ctx context.Context) error {
 	return err
 }
 
-// readRecords reads the records below a prefix, the oldest first. Those of other formats, and such as go meanwhile, are left out.
+// readRecords reads the records below a prefix, the oldest first. Those of other formats, and such
+// as go meanwhile, are left out.
 func readRecords(ctx context.Context, store deepstore.Store, prefix string) ([]partRecord, error) {
 	var list []deepstore.Info
 	for after := ""; ; {
@@ -192,8 +196,8 @@ func readObject(ctx context.Context, store deepstore.Store, key string) ([]byte,
 	return io.ReadAll(io.NewSectionReader(o, 0, o.Size()))
 }
 
-// record keeps that a piece of work is done: in this process, and if others can use what it has come to, in deep storage. A record that can't be
-// written only costs the next run the work.
+// record keeps that a piece of work is done: in this process, and if others can use what it has
+// come to, in deep storage. A record that can't be written only costs the next run the work.
 func (c *Controller) record(ctx context.Context, p *finishedPart, outlives bool) {
 	p.Format, p.Part = recordFormat, c.job.Part
 	if outlives {
@@ -216,7 +220,8 @@ func digest(values ...any) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// identifyStage says what a stage's work is done of, but for what its workers read. A stage that can't be told from others is done anew each time.
+// identifyStage says what a stage's work is done of, but for what its workers read. A stage that
+// can't be told from others is done anew each time.
 func (c *Controller) identifyStage(s *stage) {
 	s.same, s.steady = "", false
 	if s.node == nil || !c.resumable() {
@@ -268,11 +273,13 @@ func (c *Controller) identifyStage(s *stage) {
 	})
 }
 
-// exactAggregates give the same for the same rows in any order, where their result is a whole number.
+// exactAggregates give the same for the same rows in any order, where their result is a whole
+// number.
 var exactAggregates = []string{"COUNT", "SUM", "MIN", "MAX"}
 
-// identity says what the work of a stage's orders is done of. Other stages that give the same rows, in whatever order, to the same partitions each time
-// they run don't count: of others each run is another input.
+// identity says what the work of a stage's orders is done of. Other stages that give the same rows,
+// in whatever order, to the same partitions each time they run don't count: of others each run is
+// another input.
 func (c *Controller) identity(s *stage, orders []*workOrder) identity {
 	id := identity{Plan: s.same, Workers: len(orders)}
 	var shares []any
@@ -409,8 +416,9 @@ func (c *Controller) whole(ctx context.Context, s *stage) []*finishedPart {
 	return nil
 }
 
-// resume decides which of the stages that lead to others are to be run: those whose work is not all there, and that something is missing for. Of the
-// others it makes what they were when they had ended.
+// resume decides which of the stages that lead to others are to be run: those whose work is not all
+// there, and that something is missing for. Of the others it makes what they were when they had
+// ended.
 func (c *Controller) resume(ctx context.Context, last *stage) (run []*stage, err error) {
 	for _, s := range c.stages {
 		c.identifyStage(s)
@@ -506,7 +514,8 @@ func (c *Controller) passOver(s *stage) error {
 	return nil
 }
 
-// again does work that may lose outputs of stages with other processes: what is lost is done again, and what needs it, but nothing else.
+// again does work that may lose outputs of stages with other processes: what is lost is done again,
+// and what needs it, but nothing else.
 func (c *Controller) again(ctx context.Context, work func() error) error {
 	for losses := 1; ; losses++ {
 		err := work()
@@ -584,8 +593,8 @@ func (c *Controller) earlierSegments(ctx context.Context, s *stage, plans []segm
 	return found, err
 }
 
-// sameSegments is a digest of what segments are made of, rows and layout; "": it is not known. outlives says that the next run of the task can have the
-// same.
+// sameSegments is a digest of what segments are made of, rows and layout; "": it is not known.
+// outlives says that the next run of the task can have the same.
 func (c *Controller) sameSegments(from *stage, plans []segmentPlan, g *generation) (same string, outlives bool) {
 	var values []any
 	outlives = true
@@ -615,8 +624,8 @@ func sendSplits(list []ingest.Split) []partSplit {
 	return out
 }
 
-// unused returns the files of segments that the job has built, in this run or an earlier one, and not published. With kept those that have a record
-// are left out.
+// unused returns the files of segments that the job has built, in this run or an earlier one, and
+// not published. With kept those that have a record are left out.
 func (c *Controller) unused(published []*timeline.Segment, kept bool) []string {
 	recorded, used := map[string]bool{}, map[string]bool{}
 	for _, p := range c.records.all() {
@@ -647,7 +656,8 @@ func (c *Controller) unused(published []*timeline.Segment, kept bool) []string {
 	return out
 }
 
-// PutNote keeps a text for the later runs of a task until it has its end (Clear), and returns what is kept: of several runs the first counts.
+// PutNote keeps a text for the later runs of a task until it has its end (Clear), and returns what
+// is kept: of several runs the first counts.
 func PutNote(ctx context.Context, store deepstore.Store, task, name string, text []byte) ([]byte, error) {
 	err := store.Put(ctx, noteKey(task, name), bytes.NewReader(text))
 	if errors.Is(err, fs.ErrExist) {
@@ -669,8 +679,9 @@ func noteKey(task, name string) string {
 	return recordsPrefix(task) + plainName("note-"+name) + ".json"
 }
 
-// Clear removes what the runs of a task that has its end have left: records, intermediate data, and the files of segments that were not published.
-// published reports whether a part of the task has published.
+// Clear removes what the runs of a task that has its end have left: records, intermediate data, and
+// the files of segments that were not published. published reports whether a part of the task has
+// published.
 func Clear(ctx context.Context, store deepstore.Store, task string, published func(part string) (bool, error)) error {
 	list, err := readRecords(ctx, store, recordsPrefix(task))
 	if err != nil {

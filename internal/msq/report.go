@@ -37,7 +37,8 @@ type Report struct {
 	Segments *SegmentReport
 	Stages   []StageReport
 	Counters []StageCounters
-	// Results are the rows of a query that ended; nil otherwise. They are read from deep storage while the report is written.
+	// Results are the rows of a query that ended; nil otherwise. They are read from deep storage while
+	// the report is written.
 	Results *Results
 	// Host is where the job runs.
 	Host string
@@ -96,8 +97,8 @@ type StageCounters struct {
 
 // Dialect adapts shapes to the name that a request came under (DESIGN 4.6).
 type Dialect struct {
-	// ResultsPhase is the name of the phase in which results are there: RESULTS_COMPLETE for the interface's own name, RESULTS_READY under
-	// an alias. Empty: the first.
+	// ResultsPhase is the name of the phase in which results are there: RESULTS_COMPLETE for the
+	// interface's own name, RESULTS_READY under an alias. Empty: the first.
 	ResultsPhase string
 }
 
@@ -113,8 +114,8 @@ func (r *Report) MarshalJSON() ([]byte, error) { return r.render(Dialect{}, nil)
 // Render returns the whole report without the rows of results, in a dialect.
 func (r *Report) Render(d Dialect) ([]byte, error) { return r.render(d, nil) }
 
-// Write writes the whole report, with the rows of results if there are any: all of them, or of durable results the first 3,000. Rows go
-// from deep storage to w without being held.
+// Write writes the whole report, with the rows of results if there are any: all of them, or of
+// durable results the first 3,000. Rows go from deep storage to w without being held.
 func (r *Report) Write(w io.Writer, d Dialect, encode RowEncoder, read func(f func(*vector.Batch) error) error) error {
 	if r.Results == nil || encode == nil {
 		text, err := r.render(d, nil)

@@ -162,7 +162,8 @@ func TestDefinitionsOfAnInsert(t *testing.T) {
 	}
 }
 
-// TestReportsMoveWhileTheJobRuns looks at a job that waits for its publication and for its segments.
+// TestReportsMoveWhileTheJobRuns looks at a job that waits for its publication and for its
+// segments.
 func TestReportsMoveWhileTheJobRuns(t *testing.T) {
 	b := newBench(t)
 	c, err := New(Job{ID: "query-1", Plan: insert(t), Context: map[string]any{"waitUntilSegmentsLoad": true}}, b.deps)

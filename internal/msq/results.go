@@ -23,12 +23,14 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// Results are the rows of a query, in pages that deep storage keeps until they are deleted. They survive restarts. Runs of the query that overlap each
-// write pages of their own; the first manifest counts.
+// Results are the rows of a query, in pages that deep storage keeps until they are deleted. They
+// survive restarts. Runs of the query that overlap each write pages of their own; the first
+// manifest counts.
 type Results struct {
 	Columns []ResultColumn
 	Pages   []Page
-	// Durable says that the statement asked for durableStorage: reports then repeat only the first rows.
+	// Durable says that the statement asked for durableStorage: reports then repeat only the first
+	// rows.
 	Durable bool
 
 	store     deepstore.Store
@@ -101,7 +103,8 @@ func (c *columnJSON) sqlType(depth int) (expr.Type, error) {
 
 var plainID = regexp.MustCompile(`\A[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}\z`)
 
-// plainName is an id as part of a key of deep storage. Those that are no plain names are hashed: a client chose them.
+// plainName is an id as part of a key of deep storage. Those that are no plain names are hashed: a
+// client chose them.
 func plainName(id string) string {
 	if plainID.MatchString(id) {
 		return id
@@ -186,7 +189,8 @@ func (c *Controller) resultReader(last *stage) exec.Operator {
 	return &sequence{readers: all}
 }
 
-// pageWriter cuts rows into pages. A page is written to a local file first, as its length is not known before.
+// pageWriter cuts rows into pages. A page is written to a local file first, as its length is not
+// known before.
 type pageWriter struct {
 	c     *Controller
 	r     *Results
@@ -305,7 +309,8 @@ func (r *Results) ReadAll(ctx context.Context, f func(*vector.Batch) error) erro
 	return nil
 }
 
-// OpenResults finds the results of a statement that ended, perhaps in an earlier process. The error is NotFound if there are none.
+// OpenResults finds the results of a statement that ended, perhaps in an earlier process. The error
+// is NotFound if there are none.
 func OpenResults(ctx context.Context, store deepstore.Store, statement string) (*Results, error) {
 	o, err := store.Open(ctx, manifestKey(statement))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -10,7 +10,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// run is rows in the order they came, held as the batches they came in: nothing is copied before it is known where it goes.
+// run is rows in the order they came, held as the batches they came in: nothing is copied before it
+// is known where it goes.
 type run struct {
 	batches []*vector.Batch
 	rows    int
@@ -30,8 +31,8 @@ const (
 	holdAsIs                 // nothing
 )
 
-// holdingOf returns how the batches of a fragment are held. Those of external data stay as they are while they are referenced, and what
-// computes a row from a row makes new columns.
+// holdingOf returns how the batches of a fragment are held. Those of external data stay as they are
+// while they are referenced, and what computes a row from a row makes new columns.
 func holdingOf(n plan.Node) holding {
 	switch n := n.(type) {
 	case *plan.External:
@@ -165,7 +166,8 @@ func (r *run) places() []place {
 	return out
 }
 
-// bucketed deals rows, which come in the order of places (nil: as they came), to the time chunks in column c.
+// bucketed deals rows, which come in the order of places (nil: as they came), to the time chunks in
+// column c.
 func (r *run) bucketed(places []place, c int) []place {
 	buckets := map[int64]int{} // by time chunk its rows, later the place of the next one
 	ordered, before := true, int64(math.MinInt64)
@@ -205,7 +207,8 @@ func (r *run) bucketed(places []place, c int) []place {
 	return out
 }
 
-// frames yields the rows in the order of places (nil: as they came) in batches of about the given size.
+// frames yields the rows in the order of places (nil: as they came) in batches of about the given
+// size.
 func (r *run) frames(places []place, rows int) iter.Seq[*vector.Batch] {
 	if places == nil {
 		return r.inOrder(rows)
@@ -234,8 +237,8 @@ func (r *run) used(places []place) ([]*vector.Batch, []place) {
 	return batches, out
 }
 
-// inOrder yields the rows as they came. Parts of the batches that they came in cost no copy and are preferred to full frames; only small
-// ones are joined.
+// inOrder yields the rows as they came. Parts of the batches that they came in cost no copy and are
+// preferred to full frames; only small ones are joined.
 func (r *run) inOrder(rows int) iter.Seq[*vector.Batch] {
 	return func(yield func(*vector.Batch) bool) {
 		var small run

@@ -29,8 +29,8 @@ const (
 	jsonAt
 )
 
-// mixedBatches returns batches of n rows in which texts come flat, with dictionaries and as constants, multi-value columns as lists and
-// plain, with and without nulls.
+// mixedBatches returns batches of n rows in which texts come flat, with dictionaries and as
+// constants, multi-value columns as lists and plain, with and without nulls.
 func mixedBatches(r *rand.Rand, n, chunks int, ordered bool) []*vector.Batch {
 	shared := vector.NewDict([]string{"a", "b", "c"})
 	var out []*vector.Batch
@@ -251,7 +251,8 @@ func TestOrderedRowsAreNotCopied(t *testing.T) {
 	}
 }
 
-// TestSortingWithoutMemory sorts under a budget that gives nothing: every batch is a run, and nothing stays reserved.
+// TestSortingWithoutMemory sorts under a budget that gives nothing: every batch is a run, and
+// nothing stays reserved.
 func TestSortingWithoutMemory(t *testing.T) {
 	batches := mixedBatches(rand.New(rand.NewPCG(2, 2)), 300, 2, false)
 	order := bucketedOrder()
@@ -278,7 +279,8 @@ func TestSortingWithoutMemory(t *testing.T) {
 	}
 }
 
-// TestFullDiskEndsSorting fails in the goroutine that writes runs; the failure reaches add or finish, and abort leaves nothing.
+// TestFullDiskEndsSorting fails in the goroutine that writes runs; the failure reaches add or
+// finish, and abort leaves nothing.
 func TestFullDiskEndsSorting(t *testing.T) {
 	dir := t.TempDir()
 	disk := budget.DiskRoot(20 << 10)

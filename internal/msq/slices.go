@@ -13,12 +13,14 @@ import (
 	"github.com/hengedb/henge/internal/timeline"
 )
 
-// Segments gives the segments of existing datasources as slices of a stage's input, which are divided between its workers as files are: each worker
-// opens its own.
+// Segments gives the segments of existing datasources as slices of a stage's input, which are
+// divided between its workers as files are: each worker opens its own.
 type Segments interface {
-	// Visible returns the segments of a scan that hold rows, in the state of the timeline that the job has pinned.
+	// Visible returns the segments of a scan that hold rows, in the state of the timeline that the job
+	// has pinned.
 	Visible(scan *plan.Scan) []Slice
-	// Open makes a segment readable for who releases it. Its bytes come from deep storage if they are not there.
+	// Open makes a segment readable for who releases it. Its bytes come from deep storage if they are
+	// not there.
 	Open(ctx context.Context, id string, loadSpec json.RawMessage) (segment.Reader, error)
 }
 
@@ -83,7 +85,8 @@ func (in *inputs) slicesOf(scan *plan.Scan) (int, error) {
 
 func (s partSlice) equal(o partSlice) bool { return s.ID == o.ID && s.Visible == o.Visible }
 
-// opening is how many segments a worker opens at once. Where they are not at hand that is waiting for deep storage.
+// opening is how many segments a worker opens at once. Where they are not at hand that is waiting
+// for deep storage.
 const opening = 16
 
 // openSlices opens the segments of a worker. When it fails none is left open.

@@ -45,7 +45,8 @@ func (s *sliced) Open(_ context.Context, id string, loadSpec json.RawMessage) (s
 	return nil, fmt.Errorf("no segment [%s]", id)
 }
 
-// Workers read the segments of a datasource, here and in other processes, each segment once: also where a statement reads it twice.
+// Workers read the segments of a datasource, here and in other processes, each segment once: also
+// where a statement reads it twice.
 func TestSegmentsAreReadByOtherProcesses(t *testing.T) {
 	for name, context := range map[string]map[string]any{
 		"alone": {"maxNumTasks": 4}, "helped": {"maxNumTasks": 4, "helped": true}, "one worker": {"maxNumTasks": 2},

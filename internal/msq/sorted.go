@@ -18,7 +18,8 @@ type sortOrder struct {
 	bucketed bool
 	// hashed says that the second column is a hash (see Hash).
 	hashed bool
-	// boundary is how many of the columns may tell partitions apart: the shard columns when segments get ranges of them, else all.
+	// boundary is how many of the columns may tell partitions apart: the shard columns when segments
+	// get ranges of them, else all.
 	boundary int
 }
 
@@ -31,8 +32,9 @@ func orderOf(keys []plan.SortKey) sortOrder {
 	return o
 }
 
-// compared returns the columns that rows of one writer are sorted by comparing. Where there are time chunks boosts count up as rows come,
-// and the chunks are few: rows are sorted by what lies between, then dealt to their chunks.
+// compared returns the columns that rows of one writer are sorted by comparing. Where there are
+// time chunks boosts count up as rows come, and the chunks are few: rows are sorted by what lies
+// between, then dealt to their chunks.
 func (o *sortOrder) compared() ([]int, []vector.Order) {
 	if o.bucketed {
 		last := len(o.columns) - 1
@@ -59,10 +61,12 @@ func (o *sortOrder) key(b *vector.Batch, row, n int) []byte {
 	return vector.NewSortKeys(cols, o.orders[:n], 1).Key(0)
 }
 
-// sortedWriter sorts rows in bounded memory: what does not fit is written as a run. All runs of a worker lie in one file, but for the first ones, which
-// stay in memory while there is some to spare: what is small never touches the disk.
+// sortedWriter sorts rows in bounded memory: what does not fit is written as a run. All runs of a
+// worker lie in one file, but for the first ones, which stay in memory while there is some to
+// spare: what is small never touches the disk.
 //
-// While one run is sorted and written, by a goroutine that the writer waits for, the next one is collected.
+// While one run is sorted and written, by a goroutine that the writer waits for, the next one is
+// collected.
 type sortedWriter struct {
 	file      *frameFile
 	order     sortOrder
@@ -79,7 +83,8 @@ type sortedWriter struct {
 }
 
 const (
-	// sortRowBytes is what sorting takes per row beside its key: its number and its place in the order.
+	// sortRowBytes is what sorting takes per row beside its key: its number and its place in the
+	// order.
 	sortRowBytes = 48
 	// vectorHeadBytes is what a vector takes beside its values, which counts where batches are small.
 	vectorHeadBytes = 256
@@ -90,7 +95,8 @@ type keeper struct {
 	mu      sync.Mutex
 	account budget.Account
 	held    int64
-	// limit is what runs may take in any case, wide what they may take while so much remains free for others.
+	// limit is what runs may take in any case, wide what they may take while so much remains free for
+	// others.
 	limit, wide, free int64
 	memory            *budget.Budget
 }
@@ -118,8 +124,8 @@ func (k *keeper) release(size int64) {
 	k.account.TrySet(k.held) // less fits
 }
 
-// newSortedWriter returns a writer whose runs are about half of limit. Runs stay in memory as far as kept, which may be nil, lets them. It and e, which
-// may be nil too, are closed with the output.
+// newSortedWriter returns a writer whose runs are about half of limit. Runs stay in memory as far
+// as kept, which may be nil, lets them. It and e, which may be nil too, are closed with the output.
 func newSortedWriter(order sortOrder, frameRows int, limit int64, h holding, dir, name string, memory, disk *budget.Budget, kept *keeper, e *early,
 	c *counters) (*sortedWriter, error) {
 	f, err := newFrameFile(dir, name, disk, c)
@@ -169,7 +175,8 @@ func (w *sortedWriter) spill() error {
 	return nil
 }
 
-// keep reports whether a run may stay in memory. Rather than write it, it waits for segments to be built of what is there.
+// keep reports whether a run may stay in memory. Rather than write it, it waits for segments to be
+// built of what is there.
 func (w *sortedWriter) keep(r *run) bool {
 	if w.early == nil {
 		return w.kept.take(r)
@@ -219,7 +226,8 @@ func (w *sortedWriter) write(r *run, keep bool) error {
 	return nil
 }
 
-// writeFrame writes rows that are in order and in one time chunk, or keeps them, which are so many bytes.
+// writeFrame writes rows that are in order and in one time chunk, or keeps them, which are so many
+// bytes.
 func (w *sortedWriter) writeFrame(b *vector.Batch, keep bool, size int64) error {
 	ref := frameRef{run: w.file.out.runs, first: w.order.key(b, 0, len(w.order.columns)), boundary: w.order.key(b, 0, w.order.boundary)}
 	if w.order.bucketed {
@@ -239,7 +247,8 @@ func (w *sortedWriter) writeFrame(b *vector.Batch, keep bool, size int64) error 
 	return err
 }
 
-// tuple returns the values of string columns at a row, for shard specs. Columns of other types give nothing.
+// tuple returns the values of string columns at a row, for shard specs. Columns of other types give
+// nothing.
 func tuple(b *vector.Batch, columns []int, row int) []*string {
 	out := make([]*string, 0, len(columns))
 	for _, c := range columns {

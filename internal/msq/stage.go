@@ -11,7 +11,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// stage is a fragment of a plan, where its rows come from and how they are handed on. What mu guards changes while it runs.
+// stage is a fragment of a plan, where its rows come from and how they are handed on. What mu
+// guards changes while it runs.
 type stage struct {
 	number    int
 	processor string
@@ -30,7 +31,8 @@ type stage struct {
 	names  []string
 	// durable says that the output is in deep storage. Set before the stage begins.
 	durable bool
-	// same is a digest of what the stage does, "": it can't be told; steady says that it gives the same rows to the same partitions each time it runs.
+	// same is a digest of what the stage does, "": it can't be told; steady says that it gives the
+	// same rows to the same partitions each time it runs.
 	same   string
 	steady bool
 	// definition is the JSON of reports, made when the stage is cut.
@@ -77,7 +79,8 @@ type shuffle struct {
 	names []keyName
 }
 
-// keyName is a key column of a shuffle: a column of the fragment, or one that the writing stage adds.
+// keyName is a key column of a shuffle: a column of the fragment, or one that the writing stage
+// adds.
 type keyName struct {
 	column int
 	desc   bool
@@ -149,7 +152,8 @@ func (p phase) may(to phase) bool {
 	return slices.Contains(nextPhases[p], to)
 }
 
-// enter moves the stage on. Phases that are not reached from the present one are ignored: a failure may overtake a success.
+// enter moves the stage on. Phases that are not reached from the present one are ignored: a failure
+// may overtake a success.
 func (s *stage) enter(to phase, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -165,7 +169,8 @@ func (s *stage) enter(to phase, now time.Time) {
 	}
 }
 
-// fail ends a stage that the end of its job interrupted. One that had done its work keeps the phase it was in.
+// fail ends a stage that the end of its job interrupted. One that had done its work keeps the phase
+// it was in.
 func (s *stage) fail(now time.Time) {
 	s.mu.Lock()
 	running := s.mu.phase == phaseNew || s.mu.phase == phaseReading
@@ -222,7 +227,8 @@ func (s *stage) counterOf(o *output) *counters {
 	return newCounters()
 }
 
-// merged notes how many partitions the stage's sorted rows have, and how many of them were read to their end.
+// merged notes how many partitions the stage's sorted rows have, and how many of them were read to
+// their end.
 func (s *stage) merged(total, read int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

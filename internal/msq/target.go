@@ -8,10 +8,11 @@ import (
 	"github.com/hengedb/henge/internal/segment"
 )
 
-// Target says of the segments that a job writes what statements have no words for: native specs do. Lists are by column of the job's plan, nil:
-// all columns have the zero value.
+// Target says of the segments that a job writes what statements have no words for: native specs do.
+// Lists are by column of the job's plan, nil: all columns have the zero value.
 type Target struct {
-	// Metrics names the aggregators whose states columns hold (agg.Spec.Metric); "": a dimension. Nil: the aggregates of the plan tell.
+	// Metrics names the aggregators whose states columns hold (agg.Spec.Metric); "": a dimension. Nil:
+	// the aggregates of the plan tell.
 	Metrics []string
 	// MultiValue says how a row keeps the values of a multi-value column.
 	MultiValue []MultiValue
@@ -21,13 +22,17 @@ type Target struct {
 	Auto []bool
 	// QueryGranularity is what times were truncated to, for readers of the segments; "": NONE.
 	QueryGranularity string
-	// TimestampSpec says where the rows had their times, for readers of the segments (segment.Kept); nil: in __time, in milliseconds.
+	// TimestampSpec says where the rows had their times, for readers of the segments (segment.Kept);
+	// nil: in __time, in milliseconds.
 	TimestampSpec json.RawMessage
-	// Touched replaces the time chunks that get rows, and leaves the others as they are. Their locks are taken when it is known which they are.
+	// Touched replaces the time chunks that get rows, and leaves the others as they are. Their locks
+	// are taken when it is known which they are.
 	Touched bool
-	// Existing are the time chunks that an append must respect where they are not buckets of its granularity.
+	// Existing are the time chunks that an append must respect where they are not buckets of its
+	// granularity.
 	Existing []Existing
-	// Follows says that the segments of an append go into the chunk that is there, also if it is coarser than a bucket.
+	// Follows says that the segments of an append go into the chunk that is there, also if it is
+	// coarser than a bucket.
 	Follows bool
 	// MaxLocks is the most time chunks that may be locked; 0: no limit.
 	MaxLocks int

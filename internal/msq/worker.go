@@ -28,7 +28,8 @@ type workOrder struct {
 	external []externalPart
 	// slices are its shares of datasources, by input; nil: scans are read through exec.Tables.
 	slices [][]partSlice
-	// write says that the rows are on their way to segments, see prepare; boosts that they only get a number, in front.
+	// write says that the rows are on their way to segments, see prepare; boosts that they only get a
+	// number, in front.
 	write  *writeTarget
 	boosts *boosts
 	// rows reads external inputs in the way of the job; nil: as their columns are declared.
@@ -156,8 +157,9 @@ func (c *Controller) newWriter(ctx context.Context, order *workOrder, memory *bu
 	return newHashWriter(types(columns), s.keys, s.partitions, order.dir, name, c.disk, count)
 }
 
-// newKeeper returns what decides how much of a stage's sorted rows stays in memory on one of so many workers: a share of what the process may use, and
-// a larger one while most is free, so that several jobs and queries go on beside it.
+// newKeeper returns what decides how much of a stage's sorted rows stays in memory on one of so
+// many workers: a share of what the process may use, and a larger one while most is free, so that
+// several jobs and queries go on beside it.
 func (c *Controller) newKeeper(workers int) *keeper {
 	k := &keeper{account: budget.NewAccount(c.memory), memory: c.memory, limit: keepUnlimited}
 	limit := c.deps.Memory.Limit()
@@ -251,7 +253,8 @@ func valueBytes(v *vector.Vector, row int) int64 {
 	return 8
 }
 
-// boosts number the rows of a worker as they come, in steps, so that no number is that of a row of another one.
+// boosts number the rows of a worker as they come, in steps, so that no number is that of a row of
+// another one.
 type boosts struct{ next, step int64 }
 
 // column returns the numbers of the next n rows.
@@ -297,8 +300,10 @@ func timeColumn(w *plan.Write) int {
 	return -1
 }
 
-// prepare puts the time chunk and the boost before the columns of b, and the hash behind them if there is one. Boosts count up, so that rows with
-// equal keys can be told apart and partitions cut between them. Multi-value columns become plain strings where that says the same: they move as columns of codes then.
+// prepare puts the time chunk and the boost before the columns of b, and the hash behind them if
+// there is one. Boosts count up, so that rows with equal keys can be told apart and partitions cut
+// between them. Multi-value columns become plain strings where that says the same: they move as
+// columns of codes then.
 func (t *writeTarget) prepare(b *vector.Batch) (*vector.Batch, error) {
 	b = b.Compact()
 	var bucket *vector.Vector
@@ -346,7 +351,8 @@ func (t *writeTarget) prepare(b *vector.Batch) (*vector.Batch, error) {
 	return out, nil
 }
 
-// checkTimes refuses times that no segment can have: queries prune by intervals, none of which reaches beyond eternity.
+// checkTimes refuses times that no segment can have: queries prune by intervals, none of which
+// reaches beyond eternity.
 func checkTimes(v *vector.Vector, n int) error {
 	if v.Type != vector.Long {
 		return fault.Defensive("Column [__time] has type [%s] while rows are written", v.Type)

@@ -14,7 +14,8 @@ import (
 
 // simpleAggregator says how a native aggregator of one column is run.
 type simpleAggregator struct {
-	// name is the aggregate of package agg; cast is what its argument is converted to, INVALID: nothing.
+	// name is the aggregate of package agg; cast is what its argument is converted to, INVALID:
+	// nothing.
 	name string
 	cast expr.Base
 	// byTime adds the time column as second argument.
@@ -54,7 +55,8 @@ var simpleAggregators = map[string]simpleAggregator{
 type inputs struct {
 	exprs []expr.Expr
 	names []string
-	// shaped has the numbers of the first noted of exprs by their shape; more are noted when they are looked for.
+	// shaped has the numbers of the first noted of exprs by their shape; more are noted when they are
+	// looked for.
 	shaped map[string][]int
 	noted  int
 }
@@ -113,7 +115,8 @@ func appendShape(out []byte, value any) []byte {
 	return append(out, 'v')
 }
 
-// newCall makes an AggCall of an aggregate of package agg over arguments of the given types; Args and Name are the caller's.
+// newCall makes an AggCall of an aggregate of package agg over arguments of the given types; Args
+// and Name are the caller's.
 func newCall(name string, args []expr.Type, params []any) (plan.AggCall, error) {
 	fn := agg.Lookup(name)
 	if fn == nil {
@@ -181,7 +184,8 @@ func (s *scope) plainAggregator(in *inputs, a Aggregator, cond expr.Expr) (plan.
 	return call, err
 }
 
-// chosen is the condition of the rows that a filtered aggregator takes of those for which cond is true; nil: of all.
+// chosen is the condition of the rows that a filtered aggregator takes of those for which cond is
+// true; nil: of all.
 func (s *scope) chosen(a *FilteredAggregator, cond expr.Expr) (expr.Expr, error) {
 	c, err := s.filterOfRecords(a.Filter.Filter)
 	if err != nil || cond == nil {
@@ -205,7 +209,8 @@ func (in *inputs) choose(c *plan.AggCall, cond expr.Expr) error {
 	return nil
 }
 
-// summed reports whether the aggregator is one of those that take an expression in place of a field.
+// summed reports whether the aggregator is one of those that take an expression in place of a
+// field.
 func (d simpleAggregator) summed() bool { return d.name == "SUM" || d.name == "MIN" || d.name == "MAX" }
 
 func (a *SimpleAggregator) check() error {
@@ -290,7 +295,8 @@ func (s *scope) simple(in *inputs, a *SimpleAggregator) (plan.AggCall, error) {
 	return call, err
 }
 
-// oneText is the text of a row of a multi-value string: its value, or its values as a list in brackets; the first of them where lists are not wanted.
+// oneText is the text of a row of a multi-value string: its value, or its values as a list in
+// brackets; the first of them where lists are not wanted.
 func (a *SimpleAggregator) oneText(x expr.Expr) (expr.Expr, error) {
 	list, one, several, err := valuesInRow(x)
 	if err != nil || a.AggregateMultipleValues != nil && !bool(*a.AggregateMultipleValues) {
@@ -306,9 +312,10 @@ func (a *SimpleAggregator) oneText(x expr.Expr) (expr.Expr, error) {
 	return expr.NewCase([]expr.When{{Cond: several, Then: joined}}, one, fault.Span{})
 }
 
-// argument converts what is aggregated. Texts of a column count as the numbers they are; one that is none, NULL too, changes no sum and no bound, but is
-// there: the sum of such texts is 0. Of texts that are computed, or of no segment, one that is no number is NULL. A mean is that of the texts that are not NULL. An array has
-// no number.
+// argument converts what is aggregated. Texts of a column count as the numbers they are; one that
+// is none, NULL too, changes no sum and no bound, but is there: the sum of such texts is 0. Of
+// texts that are computed, or of no segment, one that is no number is NULL. A mean is that of the
+// texts that are not NULL. An array has no number.
 func (d simpleAggregator) argument(x expr.Expr, computed bool) (expr.Expr, error) {
 	to := expr.Of(d.cast)
 	isNumber := d.cast != expr.Invalid && d.cast != expr.Varchar
@@ -380,7 +387,8 @@ func (d simpleAggregator) argument(x expr.Expr, computed bool) (expr.Expr, error
 	return cast(x, to)
 }
 
-// valuesInRow returns the values of a row of a multi-value string, the first of them, and whether there are several.
+// valuesInRow returns the values of a row of a multi-value string, the first of them, and whether
+// there are several.
 func valuesInRow(x expr.Expr) (list, one, several expr.Expr, err error) {
 	if list, err = call("MV_TO_ARRAY", x); err != nil {
 		return nil, nil, nil, err
@@ -396,7 +404,8 @@ func valuesInRow(x expr.Expr) (list, one, several expr.Expr, err error) {
 	return list, one, several, err
 }
 
-// oneOrWord is the value of a row of a multi-value string that has one, and a text that is no number where it has several.
+// oneOrWord is the value of a row of a multi-value string that has one, and a text that is no
+// number where it has several.
 func oneOrWord(x expr.Expr) (expr.Expr, error) {
 	_, one, several, err := valuesInRow(x)
 	if err != nil {
@@ -427,7 +436,8 @@ func (d simpleAggregator) none() (expr.Expr, error) {
 	return cast(doubleLiteral(least), expr.Of(d.cast))
 }
 
-// cardinality estimates the number of different values: of all columns together, or of their combinations.
+// cardinality estimates the number of different values: of all columns together, or of their
+// combinations.
 func (a *CardinalityAggregator) check() error {
 	if a.Fields == nil && a.FieldNames == nil {
 		return invalid("Aggregator [%s] of type [cardinality] needs fields", a.Name)
@@ -472,7 +482,8 @@ func (s *scope) cardinality(in *inputs, a *CardinalityAggregator) (plan.AggCall,
 	return keeping(call, hyperUniqueType), err
 }
 
-// counted returns what cardinality tells apart: numbers as such, where a dimension would have their texts.
+// counted returns what cardinality tells apart: numbers as such, where a dimension would have their
+// texts.
 func (s *scope) counted(d Dimension) (expr.Expr, error) {
 	if c, ok := d.(*ColumnDimension); ok && c.ExtractionFn.Extraction == nil {
 		if x, err := s.column(c.Dimension); err != nil || plain(x).Type().IsNumeric() {
@@ -486,7 +497,8 @@ func (s *scope) counted(d Dimension) (expr.Expr, error) {
 	return cast(x, textType)
 }
 
-// valuesOf returns the values that a row has in several columns as one multi-value string, with marks before numbers.
+// valuesOf returns the values that a row has in several columns as one multi-value string, with
+// marks before numbers.
 func valuesOf(columns []expr.Expr) (expr.Expr, error) {
 	null := &expr.Literal{T: textType}
 	list := make([]expr.Expr, len(columns))
@@ -569,7 +581,8 @@ func (s *scope) post(p PostAggregator) (expr.Expr, error) {
 	return nil, fault.Unsupported("Post-aggregator [%s] is of a type that is not supported", p.output())
 }
 
-// postNumber is post for the operand of arithmetic: the number that an aggregate shows, where it keeps a sketch.
+// postNumber is post for the operand of arithmetic: the number that an aggregate shows, where it
+// keeps a sketch.
 func (s *scope) postNumber(p PostAggregator) (expr.Expr, error) {
 	if f, ok := p.(*FieldPost); ok && f.Type == "fieldAccess" {
 		p = &FieldPost{Type: "finalizingFieldAccess", Name: f.Name, FieldName: f.FieldName}

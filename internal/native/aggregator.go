@@ -49,7 +49,8 @@ type SimpleAggregator struct {
 	MaxStringBytes Whole    `json:"maxStringBytes"`
 	Estimator      string   `json:"estimator"`
 	Fields         []string `json:"fieldNames"`
-	// AggregateMultipleValues says whether a text of several values is that of all of them; it is if nothing is said.
+	// AggregateMultipleValues says whether a text of several values is that of all of them; it is if
+	// nothing is said.
 	AggregateMultipleValues *Flag `json:"aggregateMultipleValues"`
 }
 
@@ -60,7 +61,8 @@ type FilteredAggregator struct {
 	Aggregator AggregatorOf `json:"aggregator"`
 }
 
-// CardinalityAggregator estimates how many different values, or with ByRow combinations of values, columns have.
+// CardinalityAggregator estimates how many different values, or with ByRow combinations of values,
+// columns have.
 type CardinalityAggregator struct {
 	Name       string        `json:"name"`
 	Fields     []DimensionOf `json:"fields"`
@@ -69,7 +71,8 @@ type CardinalityAggregator struct {
 	Round      Flag          `json:"round"`
 }
 
-// GroupingAggregator gives a bit per dimension of Groupings that is 1 where the row's subtotal leaves it out.
+// GroupingAggregator gives a bit per dimension of Groupings that is 1 where the row's subtotal
+// leaves it out.
 type GroupingAggregator struct {
 	Name      string   `json:"name"`
 	Groupings []string `json:"groupings"`
@@ -84,8 +87,8 @@ type ExpressionAggregator struct {
 	Fold          string   `json:"fold"`
 	Combine       string   `json:"combine"`
 	Finalize      string   `json:"finalize"`
-	// AggregateNulls says whether rows count that have NULL in a field, NullUnlessAggregated whether no rows give NULL and not the initial value;
-	// both do where nothing is said.
+	// AggregateNulls says whether rows count that have NULL in a field, NullUnlessAggregated whether
+	// no rows give NULL and not the initial value; both do where nothing is said.
 	AggregateNulls       *Flag `json:"shouldAggregateNullInputs"`
 	NullUnlessAggregated *Flag `json:"isNullUnlessAggregated"`
 }
@@ -132,7 +135,8 @@ var postAggregatorTypes = map[string]func() PostAggregator{
 	"longLeast":              func() PostAggregator { return new(ExtremePost) },
 }
 
-// ArithmeticPost folds its fields, left to right, by Fn: + - * / quotient pow. A division by zero by / is 0.
+// ArithmeticPost folds its fields, left to right, by Fn: + - * / quotient pow. A division by zero
+// by / is 0.
 type ArithmeticPost struct {
 	Name     string             `json:"name"`
 	Fn       string             `json:"fn"`
@@ -171,7 +175,8 @@ type ExtremePost struct {
 func (p *ArithmeticPost) check() error { return checkOrdering(p.Ordering) }
 func (p *ExpressionPost) check() error { return checkOrdering(p.Ordering) }
 
-// checkOrdering checks how values of a post-aggregator are ordered, which changes nothing: NaN is the greatest in both ways.
+// checkOrdering checks how values of a post-aggregator are ordered, which changes nothing: NaN is
+// the greatest in both ways.
 func checkOrdering(ordering Word) error {
 	if ordering != "" && ordering != "numericFirst" {
 		return invalid("ordering [%s] of a post-aggregator is unknown. Known is [numericFirst]", ordering)

@@ -5,8 +5,9 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// The native language has few types and converts between all of them. A NULL that nothing says the type of is a literal of type NULL here; it is what
-// constants come to that are NULL, and what a column is that nothing has.
+// The native language has few types and converts between all of them. A NULL that nothing says the
+// type of is a literal of type NULL here; it is what constants come to that are NULL, and what a
+// column is that nothing has.
 
 // unknown is the NULL without a type.
 func unknown() expr.Expr { return &expr.Literal{T: expr.Of(expr.Null)} }
@@ -14,7 +15,8 @@ func unknown() expr.Expr { return &expr.Literal{T: expr.Of(expr.Null)} }
 // isUnknown reports whether e is a NULL without a type.
 func isUnknown(e expr.Expr) bool { return e.Type().Base == expr.Null }
 
-// operand is what operators and functions see of e: FLOAT is DOUBLE to them, times and truth values are LONG.
+// operand is what operators and functions see of e: FLOAT is DOUBLE to them, times and truth values
+// are LONG.
 func operand(e expr.Expr) expr.Expr {
 	switch t := e.Type(); {
 	case t.Base == expr.Null:
@@ -124,7 +126,8 @@ func time(e expr.Expr) (expr.Expr, error) {
 	return asTime(e), nil
 }
 
-// widest is the type that the native language gives what may be of either type: that of the other beside a NULL, text beside text.
+// widest is the type that the native language gives what may be of either type: that of the other
+// beside a NULL, text beside text.
 func widest(a, b expr.Type) (expr.Type, error) {
 	switch {
 	case a.Base == expr.Null:

@@ -6,8 +6,9 @@ import (
 	"github.com/hengedb/henge/internal/plan"
 )
 
-// A fold that is no aggregate needs its rows one after the other: its fields are collected in lists, side by side, and folded when the rows of a
-// group are together. There is one accumulator then, which begins with the initial value; combine, which brings those of several segments
+// A fold that is no aggregate needs its rows one after the other: its fields are collected in
+// lists, side by side, and folded when the rows of a group are together. There is one accumulator
+// then, which begins with the initial value; combine, which brings those of several segments
 // together in the reference, has nothing to do.
 
 // maxCollectedBytes bounds what is collected of a field for a group.
@@ -46,7 +47,8 @@ func (s *scope) collected(in *inputs, a *ExpressionAggregator, field int) (plan.
 	return call, nil
 }
 
-// collectedBeside collects the further fields of an aggregator whose first one is collected. cond, if not nil, chooses the rows.
+// collectedBeside collects the further fields of an aggregator whose first one is collected. cond,
+// if not nil, chooses the rows.
 func (s *scope) collectedBeside(in *inputs, a Aggregator, cond expr.Expr) ([]plan.AggCall, error) {
 	switch a := a.(type) {
 	case *FilteredAggregator:

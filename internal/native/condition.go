@@ -68,7 +68,8 @@ func (s *scope) filter(f Filter) (expr.Expr, error) {
 	return s.textFilter(f)
 }
 
-// intervals translates the filter of times. What an extraction function makes is compared as a number.
+// intervals translates the filter of times. What an extraction function makes is compared as a
+// number.
 func (s *scope) intervals(f *IntervalFilter) (expr.Expr, error) {
 	if len(f.Intervals) == 0 {
 		return nil, invalid("Filter of type [interval] on dimension [%s] needs at least one interval", f.Dimension)
@@ -224,7 +225,8 @@ func (s *scope) text(dimension string, f ExtractionOf) (expr.Expr, error) {
 	return textOf(x)
 }
 
-// selector compares the text of a column. A number compared with the text of a number is compared as one, which indexes understand.
+// selector compares the text of a column. A number compared with the text of a number is compared
+// as one, which indexes understand.
 func (s *scope) selector(dimension string, v Text, f ExtractionOf) (expr.Expr, error) {
 	x, err := s.column(dimension)
 	if err != nil {
@@ -259,7 +261,8 @@ func compareText(op string, x expr.Expr, text string) (expr.Expr, error) {
 	return expr.NewCompare(op, x, textLiteral(text), fault.Span{})
 }
 
-// nearest returns f as the constant that values of a column are compared with: for a FLOAT the nearest one, so that 0.1 finds what is shown as 0.1.
+// nearest returns f as the constant that values of a column are compared with: for a FLOAT the
+// nearest one, so that 0.1 finds what is shown as 0.1.
 func nearest(f float64, t expr.Type) expr.Expr {
 	if t.Base == expr.Float {
 		return &expr.Literal{Value: float32(f), T: expr.Of(expr.Float).NotNull()}

@@ -142,7 +142,8 @@ func TablesOf(d DataSource) []string {
 	return out
 }
 
-// ReadsTables reports whether the rows of d are those of tables, fewer or combined, and not the results of a query or constants.
+// ReadsTables reports whether the rows of d are those of tables, fewer or combined, and not the
+// results of a query or constants.
 func ReadsTables(d DataSource) bool {
 	tables := true
 	walkSources(leftmost(d), func(d DataSource) {
@@ -154,7 +155,8 @@ func ReadsTables(d DataSource) bool {
 	return tables
 }
 
-// storedIn reports whether a column of d is one of segments, and not of constants, lookups or the answer of a query.
+// storedIn reports whether a column of d is one of segments, and not of constants, lookups or the
+// answer of a query.
 func storedIn(d DataSource, name string) bool {
 	switch d := d.(type) {
 	case *QuerySource, *InlineSource, *LookupSource:
@@ -179,8 +181,8 @@ func hidesTime(d DataSource) bool {
 	return ok && g.Granularity.IsAll()
 }
 
-// untyped reports whether nothing is known of the types of d's columns save the time: they are those of the rows of a scan, or of constants that are
-// given without types.
+// untyped reports whether nothing is known of the types of d's columns save the time: they are
+// those of the rows of a scan, or of constants that are given without types.
 func untyped(d DataSource) bool {
 	switch d := d.(type) {
 	case *InlineSource:
@@ -250,5 +252,6 @@ func UnitedTables(d DataSource) []string {
 	return out
 }
 
-// ScannedTables returns the tables whose rows a query's rows are made of: not those on the right side of a join.
+// ScannedTables returns the tables whose rows a query's rows are made of: not those on the right
+// side of a join.
 func ScannedTables(d DataSource) []string { return TablesOf(leftmost(d)) }

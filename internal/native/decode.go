@@ -22,7 +22,8 @@ type Body struct {
 	query member
 }
 
-// Open takes the query apart that a body begins with; what stands behind it is not read: Druid does so, too. It refuses what is no JSON.
+// Open takes the query apart that a body begins with; what stands behind it is not read: Druid does
+// so, too. It refuses what is no JSON.
 func Open(ctx context.Context, body []byte) (*Body, error) {
 	d, m, err := newDocument(ctx, body, maxDepth)
 	if err != nil {
@@ -31,8 +32,8 @@ func Open(ctx context.Context, body []byte) (*Body, error) {
 	return &Body{d, m}, nil
 }
 
-// Context returns the query context as JSON values, so that the end of the query is known before the rest of it is read. What is no
-// object is refused where the query is read.
+// Context returns the query context as JSON values, so that the end of the query is known before
+// the rest of it is read. What is no object is refused where the query is read.
 func (b *Body) Context(ctx context.Context) (map[string]any, error) {
 	b.d.ctx = ctx
 	m, ok, err := b.d.find(b.query, "context")
@@ -89,7 +90,8 @@ func explainJSON(err error) error {
 	return fault.Malformed("Query is no JSON: %v", err).WithLegacy(fault.LegacyUnknown)
 }
 
-// wanted are the types that read themselves and take several kinds of scalars, as messages name them.
+// wanted are the types that read themselves and take several kinds of scalars, as messages name
+// them.
 var wanted = map[reflect.Type]string{reflect.TypeFor[Text](): "a plain value", reflect.TypeFor[Word](): "a word", reflect.TypeFor[Whole](): "a whole number", reflect.TypeFor[Number](): "a number", reflect.TypeFor[Flag](): "true or false"}
 
 // unreadable is the error of a type that reads itself: encoding/json adds where it is.
@@ -97,7 +99,8 @@ func unreadable[T any](text []byte) error {
 	return &json.UnmarshalTypeError{Value: string(text), Type: reflect.TypeFor[T]()}
 }
 
-// invalid is the fault for a query that decodes and makes no sense. Old clients know it as an unknown exception.
+// invalid is the fault for a query that decodes and makes no sense. Old clients know it as an
+// unknown exception.
 func invalid(format string, args ...any) error {
 	return fault.InvalidInput(format, args...).WithLegacy(fault.LegacyUnknown)
 }
@@ -111,7 +114,8 @@ func isNull(text []byte) bool {
 // scripted are the parts that the reference can have in JavaScript, which nobody enables here.
 var scripted = []string{"Aggregator", "Extraction function", "Filter", "Post-aggregator"}
 
-// decodeTyped reads an object whose member key names its type. types makes an empty value of each; what says of what kind the types are.
+// decodeTyped reads an object whose member key names its type. types makes an empty value of each;
+// what says of what kind the types are.
 func decodeTyped[T any](d *document, m member, key, what string, types map[string]func() T) (out T, err error) {
 	if !d.opens(m, '{') {
 		return out, invalid("%s must be an object with a member [%s]", what, key)
@@ -211,8 +215,8 @@ func (t *Text) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// Word is one of a few words, "" if none is given; an empty text is none of them. What is no text is none of them either, save where any word
-// will do.
+// Word is one of a few words, "" if none is given; an empty text is none of them. What is no text
+// is none of them either, save where any word will do.
 type Word string
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -248,7 +252,8 @@ func (w *Whole) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// Number is a number as it is written, which may come as text with blanks around; "" if there is none.
+// Number is a number as it is written, which may come as text with blanks around; "" if there is
+// none.
 type Number string
 
 // UnmarshalJSON implements json.Unmarshaler.

@@ -51,7 +51,8 @@ var dimensionTypes = map[string]func() Dimension{
 	"prefixFiltered": func() Dimension { return new(PrefixFilteredDimension) },
 }
 
-// ColumnDimension is a column, whole or changed by an extraction function, converted to OutputType (default STRING).
+// ColumnDimension is a column, whole or changed by an extraction function, converted to OutputType
+// (default STRING).
 type ColumnDimension struct {
 	Dimension    string       `json:"dimension"`
 	OutputName   *string      `json:"outputName"`
@@ -59,7 +60,8 @@ type ColumnDimension struct {
 	ExtractionFn ExtractionOf `json:"extractionFn"`
 }
 
-// plainDimension is what is read of a dimension without a type: it has no extraction function, whatever is there.
+// plainDimension is what is read of a dimension without a type: it has no extraction function,
+// whatever is there.
 type plainDimension struct {
 	Dimension  string   `json:"dimension"`
 	OutputName *string  `json:"outputName"`
@@ -76,7 +78,8 @@ type LookupDimension struct {
 	ReplaceMissingValueWith *string `json:"replaceMissingValueWith"`
 }
 
-// ListFilteredDimension keeps those values of a multi-value column that are listed, or with IsWhitelist false the others.
+// ListFilteredDimension keeps those values of a multi-value column that are listed, or with
+// IsWhitelist false the others.
 type ListFilteredDimension struct {
 	Delegate    DimensionOf `json:"delegate"`
 	Values      []Text      `json:"values"`

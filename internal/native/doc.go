@@ -1,8 +1,10 @@
-// Package native gives the JSON query language: it decodes native queries (timeseries, topN, groupBy, scan, search, timeBoundary,
-// segmentMetadata, dataSourceMetadata) into typed structs and translates them into the plan that SQL is translated into as well.
+// Package native gives the JSON query language: it decodes native queries (timeseries, topN,
+// groupBy, scan, search, timeBoundary, segmentMetadata, dataSourceMetadata) into typed structs and
+// translates them into the plan that SQL is translated into as well.
 //
-// The central types are Query, the sum of the decoded query types, and Plan, a plan with the names and meaning of its columns. Decode
-// checks a body and returns a Query; Translate turns those that are about rows into a Plan against a Catalog.
+// The central types are Query, the sum of the decoded query types, and Plan, a plan with the names
+// and meaning of its columns. Decode checks a body and returns a Query; Translate turns those that
+// are about rows into a Plan against a Catalog.
 //
 //	decode.go                        polymorphic JSON: tables of types, depth limit, faults with the path
 //	query.go datasource.go           queries and what they read
@@ -21,6 +23,6 @@
 //
 // Columns of a Plan have the types that native queries know: times and booleans are LONG.
 //
-// Elsewhere: running (package exec through broker), the JSON of answers and everything over HTTP (package api/nativequery), writing plans
-// as native queries for EXPLAIN (package plan/nativejson).
+// Elsewhere: running (package exec through broker), the JSON of answers and everything over HTTP
+// (package api/nativequery), writing plans as native queries for EXPLAIN (package plan/nativejson).
 package native

@@ -7,7 +7,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// scope resolves the names of a query's parts: virtual columns, then the columns of what is read. A name that nothing has is NULL.
+// scope resolves the names of a query's parts: virtual columns, then the columns of what is read. A
+// name that nothing has is NULL.
 type scope struct {
 	t       *translator
 	columns []plan.Column
@@ -19,7 +20,8 @@ type scope struct {
 	params []param
 	// source is what the columns are of; nil: another node of the plan.
 	source DataSource
-	// wholeFolds says that an accumulator that begins as a whole number stays one, as in groups; that of a timeseries does not.
+	// wholeFolds says that an accumulator that begins as a whole number stays one, as in groups; that
+	// of a timeseries does not.
 	wholeFolds bool
 	// singles, if not nil, says that columns are seen as single values.
 	singles *singles
@@ -61,7 +63,8 @@ func (t *translator) newScope(columns []plan.Column, virtual []VirtualColumnOf) 
 	return s, nil
 }
 
-// column returns what a name stands for. Columns keep their types, __time too; plain makes of them what native queries see.
+// column returns what a name stands for. Columns keep their types, __time too; plain makes of them
+// what native queries see.
 func (s *scope) column(name string) (expr.Expr, error) {
 	if v, ok := s.virtual[name]; ok && (!s.busy[name] || !s.t.ingesting) {
 		if s.busy[name] {
@@ -140,7 +143,8 @@ func (s *scope) asComputed(v *ExpressionColumn) (expr.Expr, error) {
 	return plain(e), nil
 }
 
-// plainNested is the text, number or truth value that a nested column has, the last as a text, as nested data; NULL for objects and lists.
+// plainNested is the text, number or truth value that a nested column has, the last as a text, as
+// nested data; NULL for objects and lists.
 func (s *scope) plainNested(v *NestedColumn) (expr.Expr, error) {
 	x, err := s.column(v.ColumnName)
 	if err != nil || x.Type().ComplexName() != "json" {
@@ -318,7 +322,8 @@ func cast(e expr.Expr, to expr.Type) (expr.Expr, error) {
 	return expr.NewCast(e, to, fault.Span{})
 }
 
-// textOf is the text of a column that dimensions and filters see: of a FLOAT the short one, where expressions see that of a DOUBLE.
+// textOf is the text of a column that dimensions and filters see: of a FLOAT the short one, where
+// expressions see that of a DOUBLE.
 func textOf(e expr.Expr) (expr.Expr, error) {
 	if e.Type().Base == expr.Float {
 		return call("$FLOAT_TEXT", e)
@@ -415,8 +420,8 @@ func condition(e expr.Expr) (expr.Expr, error) {
 	return expr.NewCompare(">", plain(e), longLiteral(0), fault.Span{})
 }
 
-// compare compares as the native language does: two texts as texts, lists as lists, else as numbers. A time beside a number is compared as a time, so
-// that rules see conditions on __time.
+// compare compares as the native language does: two texts as texts, lists as lists, else as
+// numbers. A time beside a number is compared as a time, so that rules see conditions on __time.
 func compare(op string, a, b expr.Expr) (expr.Expr, error) {
 	ta, tb := a.Type(), b.Type()
 	switch {

@@ -168,8 +168,8 @@ func regexExtract(x expr.Expr, f *RegexExtraction) (expr.Expr, error) {
 	})
 }
 
-// onEach applies f to x. A multi-value string would be bound value by value in each function for itself, which is wrong where a function
-// combines several: those refuse it.
+// onEach applies f to x. A multi-value string would be bound value by value in each function for
+// itself, which is wrong where a function combines several: those refuse it.
 func onEach(x expr.Expr, f func(expr.Expr) (expr.Expr, error)) (expr.Expr, error) {
 	if !x.Type().Multi {
 		return f(x)
@@ -201,7 +201,8 @@ func whenNotNull(x, then expr.Expr) (expr.Expr, error) {
 	return expr.NewCase([]expr.When{{Cond: c, Then: then}}, nil, fault.Span{})
 }
 
-// ofStored is what a dimension makes of a column: of NULL in a column of numbers it is NULL, whatever f makes of that.
+// ofStored is what a dimension makes of a column: of NULL in a column of numbers it is NULL,
+// whatever f makes of that.
 func ofStored(x expr.Expr, f func(expr.Expr) (expr.Expr, error)) (expr.Expr, error) {
 	out, err := f(x)
 	if _, column := x.(*expr.Column); err != nil || !column || !x.Type().IsNumeric() {
@@ -222,7 +223,8 @@ func textDouble(x expr.Expr) (expr.Expr, error) {
 	return call("$TEXT_DOUBLE", x)
 }
 
-// numberDimension converts a dimension to a type of numbers. A text is a number only if it is one as a whole, and a LONG only if it has no fraction.
+// numberDimension converts a dimension to a type of numbers. A text is a number only if it is one
+// as a whole, and a LONG only if it has no fraction.
 func numberDimension(x expr.Expr, name string) (expr.Expr, error) {
 	t, err := parseType(name)
 	if err != nil || !x.Type().IsCharacter() || x.Type().Multi || !t.IsNumeric() {
@@ -291,7 +293,8 @@ func bucketText(x expr.Expr, f *BucketExtraction) (expr.Expr, error) {
 	return expr.NewCase([]expr.When{{Cond: isWhole, Then: short}}, n, fault.Span{})
 }
 
-// registered maps text through the lookup of a name. Keys that it does not have stay, or become other, or NULL.
+// registered maps text through the lookup of a name. Keys that it does not have stay, or become
+// other, or NULL.
 func registered(x expr.Expr, name string, retain bool, other *string) (expr.Expr, error) {
 	return onEach(x, func(x expr.Expr) (expr.Expr, error) {
 		args := []expr.Expr{x, textLiteral(name)}
@@ -437,7 +440,8 @@ func arrayOfTexts(list []Text) expr.Expr {
 	return &expr.Literal{Value: values, T: expr.ArrayOf(textType)}
 }
 
-// filteredValues keeps some of the values of a dimension: with one function for a single value, which becomes NULL, with another for many.
+// filteredValues keeps some of the values of a dimension: with one function for a single value,
+// which becomes NULL, with another for many.
 func (s *scope) filteredValues(delegate DimensionOf, one, many func(expr.Expr) (expr.Expr, error)) (expr.Expr, error) {
 	x, err := s.dimension(delegate.Dimension)
 	if err != nil {

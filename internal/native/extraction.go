@@ -35,8 +35,8 @@ var extractionTypes = map[string]func() Extraction{
 	"identity":         func() Extraction { return new(IdentityExtraction) },
 }
 
-// RegexExtraction takes group Index (default 1) of the first match; what does not match stays, or with ReplaceMissingValue becomes
-// ReplaceMissingValueWith.
+// RegexExtraction takes group Index (default 1) of the first match; what does not match stays, or
+// with ReplaceMissingValue becomes ReplaceMissingValueWith.
 type RegexExtraction struct {
 	Expr                    string  `json:"expr"`
 	Index                   *Whole  `json:"index"`
@@ -72,7 +72,8 @@ type (
 	}
 )
 
-// TimeFormatExtraction writes a time, floored to Granularity, in a Joda pattern; without one, in ISO form.
+// TimeFormatExtraction writes a time, floored to Granularity, in a Joda pattern; without one, in
+// ISO form.
 type TimeFormatExtraction struct {
 	Format      string          `json:"format"`
 	TimeZone    string          `json:"timeZone"`
@@ -158,7 +159,8 @@ func (f *FormatExtraction) nulls() string {
 	return lower(*f.NullHandling)
 }
 
-// BucketExtraction makes the lower bound of the bucket of Size (default 1) that a number is in, counted from Offset.
+// BucketExtraction makes the lower bound of the bucket of Size (default 1) that a number is in,
+// counted from Offset.
 type BucketExtraction struct {
 	Size   *float64 `json:"size"`
 	Offset float64  `json:"offset"`

@@ -47,7 +47,8 @@ func fieldsOf(p PostAggregator) ([]string, error) {
 	return out, nil
 }
 
-// namesOf returns the names in an expression that are not those of the parameters of lambdas around them.
+// namesOf returns the names in an expression that are not those of the parameters of lambdas around
+// them.
 func namesOf(n syntaxNode, bound map[string]bool) []string {
 	switch n := n.(type) {
 	case *nameNode:

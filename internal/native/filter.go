@@ -108,7 +108,8 @@ type TypedInFilter struct {
 	Values         []Value `json:"values"`
 }
 
-// ContainsFilter is true if the list in a column has an element: a value of ElementMatchValueType, or NULL.
+// ContainsFilter is true if the list in a column has an element: a value of ElementMatchValueType,
+// or NULL.
 type ContainsFilter struct {
 	Column                string `json:"column"`
 	ElementMatchValueType string `json:"elementMatchValueType"`
@@ -166,7 +167,8 @@ type SearchFilter struct {
 	ExtractionFn ExtractionOf  `json:"extractionFn"`
 }
 
-// IntervalFilter is true if the column, milliseconds, or the number that is made of it, lies in one of the intervals.
+// IntervalFilter is true if the column, milliseconds, or the number that is made of it, lies in one
+// of the intervals.
 type IntervalFilter struct {
 	Dimension    string       `json:"dimension"`
 	Intervals    Intervals    `json:"intervals"`

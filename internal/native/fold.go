@@ -8,9 +8,10 @@ import (
 	"github.com/hengedb/henge/internal/plan"
 )
 
-// An aggregator of type expression folds rows into an accumulator by an expression. What such folds are mostly for, sums, extremes, bits and
-// lists, are aggregates that engines know: folds of the form f(accumulator, term) are translated to those, where the term has no accumulator in
-// it. For others the rows are collected (collect.go).
+// An aggregator of type expression folds rows into an accumulator by an expression. What such folds
+// are mostly for, sums, extremes, bits and lists, are aggregates that engines know: folds of the
+// form f(accumulator, term) are translated to those, where the term has no accumulator in it. For
+// others the rows are collected (collect.go).
 
 // foldRule is what folding by a function comes to.
 type foldRule struct {
@@ -23,7 +24,8 @@ type foldRule struct {
 	spread bool
 	// either says that the accumulator may be the second argument.
 	either bool
-	// initial is how the initial value joins the result; "": there is none that changes it, which neutral says.
+	// initial is how the initial value joins the result; "": there is none that changes it, which
+	// neutral says.
 	initial string
 }
 
@@ -42,7 +44,8 @@ var foldRules = map[string]foldRule{
 	"array_concat":  {aggregate: "ARRAY_CONCAT_AGG"},
 }
 
-// folding returns by what rule an aggregator folds, and what. The rule is empty where no aggregate is the same.
+// folding returns by what rule an aggregator folds, and what. The rule is empty where no aggregate
+// is the same.
 func (s *scope) folding(a *ExpressionAggregator) (foldRule, expr.Expr, error) {
 	if a.Combine == "" && len(a.Fields) != 1 {
 		return foldRule{}, nil, invalid("Aggregator [%s] of type [expression] must have a single input field if no combine expression is supplied", a.Name)
@@ -133,8 +136,9 @@ func (a *ExpressionAggregator) accumulator() string {
 	return a.AccumulatorID
 }
 
-// combines reports whether the results of segments come together by the function that folds rows. Where nothing is said they are folded like rows, as if
-// they were the field, which is the same for a field and for what only replaces NULL.
+// combines reports whether the results of segments come together by the function that folds rows.
+// Where nothing is said they are folded like rows, as if they were the field, which is the same for
+// a field and for what only replaces NULL.
 func (a *ExpressionAggregator) combines(function string, term syntaxNode) (bool, error) {
 	if a.Combine == "" {
 		if c, ok := term.(*callNode); ok && c.name == "nvl" && len(c.args) == 2 {
@@ -225,7 +229,8 @@ func (s *scope) folded(in *inputs, a *ExpressionAggregator) (plan.AggCall, error
 	return call, err
 }
 
-// foldedNulls counts the rows that make the accumulator of an aggregator NULL; nil if none does. cond, if not nil, chooses the rows.
+// foldedNulls counts the rows that make the accumulator of an aggregator NULL; nil if none does.
+// cond, if not nil, chooses the rows.
 func (s *scope) foldedNulls(in *inputs, a Aggregator, cond expr.Expr) (*plan.AggCall, error) {
 	switch a := a.(type) {
 	case *FilteredAggregator:
@@ -255,8 +260,9 @@ func (s *scope) foldedNulls(in *inputs, a Aggregator, cond expr.Expr) (*plan.Agg
 	return nil, nil
 }
 
-// foldedResult is what an aggregator shows of its accumulator x; nulls counts the rows that have made it NULL, nil: none can. lists are what was
-// collected for a fold that is no aggregate. Nil is x itself.
+// foldedResult is what an aggregator shows of its accumulator x; nulls counts the rows that have
+// made it NULL, nil: none can. lists are what was collected for a fold that is no aggregate. Nil is
+// x itself.
 func foldedResult(a Aggregator, x, nulls expr.Expr, lists []expr.Expr) (expr.Expr, error) {
 	f, ok := a.(*FilteredAggregator)
 	if ok {

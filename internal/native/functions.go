@@ -209,7 +209,8 @@ func notDefined(name string) error {
 	return invalid("Function [%s] of native expressions is not defined%s", name, hint)
 }
 
-// checkExpression refuses what is no expression whatever columns there are: for its syntax, or a function that is not defined.
+// checkExpression refuses what is no expression whatever columns there are: for its syntax, or a
+// function that is not defined.
 func checkExpression(text string) error {
 	n, err := parseExpression(text)
 	if err != nil {

@@ -21,19 +21,22 @@ type grouped struct {
 	dimensions  []DimensionOf
 	*Grouping
 	subtotals [][]string
-	// fudged says that the groups are those of a groupBy: the context may set the time of groups of all times.
+	// fudged says that the groups are those of a groupBy: the context may set the time of groups of
+	// all times.
 	fudged bool
 	// rows, if not nil, makes a further condition for rows to count.
 	rows func(*scope) (expr.Expr, error)
 	// once says that a row counts once for a value that it has several times.
 	once bool
-	// chunks are the starts of time chunks, ascending, that are the buckets in place of those of the granularity; nil: there are none.
+	// chunks are the starts of time chunks, ascending, that are the buckets in place of those of the
+	// granularity; nil: there are none.
 	chunks []int64
 	// keeps says that sketches are given as they are.
 	keeps bool
 	// void says that all aggregates are NULL, for post-aggregators too.
 	void bool
-	// sketchless are the aggregators of hyperUnique sketches that find none in their column: not finalized, they are NULL outside of a groupBy.
+	// sketchless are the aggregators of hyperUnique sketches that find none in their column: not
+	// finalized, they are NULL outside of a groupBy.
 	sketchless []int
 }
 
@@ -63,11 +66,12 @@ func (g *grouped) bucket(x expr.Expr) (expr.Expr, error) {
 	return call("$CHUNK", x, textLiteral(string(starts)))
 }
 
-// subtotalColumn is the number of the subtotal a row is of, the last column of groups that have subtotals.
+// subtotalColumn is the number of the subtotal a row is of, the last column of groups that have
+// subtotals.
 const subtotalColumn = "$subtotal"
 
-// group translates to a node with the columns of Plan: time, dimensions, aggregators, post-aggregators; and subtotalColumn if there are
-// subtotals.
+// group translates to a node with the columns of Plan: time, dimensions, aggregators,
+// post-aggregators; and subtotalColumn if there are subtotals.
 func (t *translator) group(g grouped) (plan.Node, error) {
 	node, s, err := t.input(g.common, g.fudged)
 	if err != nil {
@@ -218,8 +222,8 @@ func sets(subtotals [][]string, dimensions []DimensionOf, bucketed bool) [][]int
 	return out
 }
 
-// outputs projects the groups to their outputs. at gives the columns of the aggregators, nulls those that count what makes folds NULL, beside the
-// lists of the folds that are no aggregates.
+// outputs projects the groups to their outputs. at gives the columns of the aggregators, nulls
+// those that count what makes folds NULL, beside the lists of the folds that are no aggregates.
 func (t *translator) outputs(g grouped, in *plan.Aggregate, at, nulls []int, beside [][]int) (plan.Node, error) {
 	columns := in.Columns()
 	p := &plan.Project{Input: in}
@@ -332,8 +336,8 @@ func (t *translator) outputs(g grouped, in *plan.Aggregate, at, nulls []int, bes
 	return g.shown(p, shown, sketches)
 }
 
-// withPosts returns p with the values of post-aggregators behind its columns. One that reads the value of another stands in a projection
-// above it; those that do not are side by side.
+// withPosts returns p with the values of post-aggregators behind its columns. One that reads the
+// value of another stands in a projection above it; those that do not are side by side.
 func (t *translator) withPosts(p *plan.Project, posts []PostAggregatorOf) (*plan.Project, error) {
 	if len(posts) == 0 {
 		return p, nil
@@ -382,8 +386,9 @@ func readsFrom(x expr.Expr, column int) bool {
 	return found
 }
 
-// shown leaves out the sketches that stand behind the first shown columns, or puts them in the place of their estimates if the context wants
-// that. What the reference reads from the answers of its data servers is read here too, before it is shown.
+// shown leaves out the sketches that stand behind the first shown columns, or puts them in the
+// place of their estimates if the context wants that. What the reference reads from the answers of
+// its data servers is read here too, before it is shown.
 func (g grouped) shown(p *plan.Project, shown int, sketches []int) (plan.Node, error) {
 	columns := p.Columns()
 	out, same := &plan.Project{Input: p}, len(sketches) == 0
@@ -686,8 +691,8 @@ func firstNamed(columns []plan.Column) map[string]int {
 	return out
 }
 
-// resorts reports whether the limit spec wants another order than that in which groups come anyway, by their dimensions. Subtotals are then ordered
-// all together, and else come one after the other.
+// resorts reports whether the limit spec wants another order than that in which groups come anyway,
+// by their dimensions. Subtotals are then ordered all together, and else come one after the other.
 func (q *GroupBy) resorts() bool {
 	l := q.LimitSpec
 	if l == nil {

@@ -1,6 +1,7 @@
 package native
 
-// incomparable says what a post-aggregator gives that has no order, by which groups can't be sorted; "" where it has one.
+// incomparable says what a post-aggregator gives that has no order, by which groups can't be
+// sorted; "" where it has one.
 func incomparable(p PostAggregator) string {
 	if f, ok := p.(*FieldPost); ok && f.Type == "fieldAccess" {
 		return "values that are not finalized"

@@ -9,8 +9,8 @@ import (
 	"github.com/hengedb/henge/internal/plan"
 )
 
-// Ingestion is what a native ingestion spec computes from rows: its transformSpec, dimensions, metrics and rollup. Batches, streams and previews
-// share it.
+// Ingestion is what a native ingestion spec computes from rows: its transformSpec, dimensions,
+// metrics and rollup. Batches, streams and previews share it.
 type Ingestion struct {
 	// Transforms see the columns of the input only, not each other, and replace those of their name.
 	Transforms []VirtualColumnOf
@@ -25,9 +25,11 @@ type Ingestion struct {
 	// Granularity truncates the time.
 	Granularity chrono.Granularity
 	Rollup      bool
-	// Order is a LONG column of the input that numbers its rows: rows come out with it, groups with the least of theirs. "": none.
+	// Order is a LONG column of the input that numbers its rows: rows come out with it, groups with
+	// the least of theirs. "": none.
 	Order string
-	// Numbers names the columns of the input that hold a field as a number of a type, beside or in place of the one of its name.
+	// Numbers names the columns of the input that hold a field as a number of a type, beside or in
+	// place of the one of its name.
 	Numbers map[string]map[expr.Base]string
 	// Singles are the types of the single values of columns that hold lists or objects, too.
 	Singles map[string]expr.Type
@@ -53,8 +55,8 @@ func CheckTransforms(transforms []VirtualColumnOf) error {
 	return nil
 }
 
-// Translate makes a plan over the rows of input, which has the time of each row, a LONG or TIMESTAMP, as __time. Columns of the plan: __time,
-// the dimensions, the metrics, the order.
+// Translate makes a plan over the rows of input, which has the time of each row, a LONG or
+// TIMESTAMP, as __time. Columns of the plan: __time, the dimensions, the metrics, the order.
 func (g *Ingestion) Translate(ctx context.Context, input plan.Node) (plan.Node, error) {
 	t := g.translator(ctx)
 	node, err := g.rows(t, input)
@@ -167,14 +169,15 @@ func (s *scope) point(joined expr.Expr, coordinates []string) (expr.Expr, error)
 	return call("SPATIAL_POINT", args...)
 }
 
-// Rows makes a plan of the rows of input that are ingested: with the transforms and without those that the filter drops. Its columns are those
-// of input, then the ones that transforms add.
+// Rows makes a plan of the rows of input that are ingested: with the transforms and without those
+// that the filter drops. Its columns are those of input, then the ones that transforms add.
 func (g *Ingestion) Rows(ctx context.Context, input plan.Node) (plan.Node, error) {
 	return g.rows(g.translator(ctx), input)
 }
 
-// Single makes a plan of rows as they are stored where rows are not combined: time and dimensions, then what the metrics are computed from, row by
-// row. The calls are those of the metrics, over its columns.
+// Single makes a plan of rows as they are stored where rows are not combined: time and dimensions,
+// then what the metrics are computed from, row by row. The calls are those of the metrics, over its
+// columns.
 func (g *Ingestion) Single(ctx context.Context, input plan.Node) (*plan.Project, []plan.AggCall, error) {
 	t := g.translator(ctx)
 	node, err := g.rows(t, input)
@@ -196,7 +199,8 @@ func (g *Ingestion) Single(ctx context.Context, input plan.Node) (*plan.Project,
 	return &plan.Project{Input: node, Exprs: in.exprs, Names: in.names}, calls, nil
 }
 
-// keepState makes a call give what segments keep of it, to merge it with others, where that is more than the result.
+// keepState makes a call give what segments keep of it, to merge it with others, where that is more
+// than the result.
 func keepState(call plan.AggCall) plan.AggCall {
 	if kept, t, ok := call.Agg.Kept(); ok {
 		call.Agg, call.Type = kept, expr.FromRuntime(t, false)

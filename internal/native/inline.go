@@ -52,8 +52,9 @@ func inline(d *InlineSource) (plan.Node, error) {
 	return n, nil
 }
 
-// typeOfValues is the type of a column of constants for which none is given: whole numbers, numbers or texts where all values are such, arrays where
-// all are lists of numbers, multi-value strings where some are other lists, and else nested data, in which each value is what it is.
+// typeOfValues is the type of a column of constants for which none is given: whole numbers, numbers
+// or texts where all values are such, arrays where all are lists of numbers, multi-value strings
+// where some are other lists, and else nested data, in which each value is what it is.
 func typeOfValues(rows [][]Value, column int) expr.Type {
 	var lists, others []any
 	for _, row := range rows {
@@ -118,7 +119,8 @@ func typeOfScalars(values []any) expr.Type {
 	return doubleType
 }
 
-// jsonValueOf converts a JSON value to one of a physical type; what can't be converted is NULL, as in a cast.
+// jsonValueOf converts a JSON value to one of a physical type; what can't be converted is NULL, as
+// in a cast.
 func jsonValueOf(v any, t vector.Type) (any, error) {
 	if v == nil {
 		return nil, nil

@@ -41,7 +41,8 @@ type param struct {
 	t    expr.Type
 }
 
-// parameter returns the element that a name stands for inside lambdas, nil if it is no parameter. The innermost of a name counts.
+// parameter returns the element that a name stands for inside lambdas, nil if it is no parameter.
+// The innermost of a name counts.
 func (s *scope) parameter(name string) expr.Expr {
 	for i, p := range slices.Backward(s.params) {
 		if p.name == name {

@@ -72,7 +72,8 @@ func (l *lexer) fail(at int, format string, args ...any) error {
 	return invalid("Expression [%.200s] is not valid at character [%d]: "+format, append([]any{l.src, utf8.RuneCountInString(l.src[:at]) + 1}, args...)...)
 }
 
-// number reads digits with an optional fraction and exponent, or a hexadecimal or binary whole number.
+// number reads digits with an optional fraction and exponent, or a hexadecimal or binary whole
+// number.
 func (l *lexer) number() token {
 	at, kind := l.pos, byte('l')
 	digits := func(ok func(byte) bool) {

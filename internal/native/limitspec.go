@@ -60,14 +60,15 @@ func (o *OrderItem) read(d *document, m member) error {
 	return d.fill(m, (*wire)(o))
 }
 
-// Descending reports whether the direction is descending; other words than that, or its beginning, mean ascending.
+// Descending reports whether the direction is descending; other words than that, or its beginning,
+// mean ascending.
 func (o *OrderItem) Descending() bool {
 	d := lower(string(o.Direction))
 	return d != "" && strings.HasPrefix("descending", d)
 }
 
-// OrderingOf is an order of texts: lexicographic, numeric, alphanumeric, strlen, version or natural; "" if none was given. On the wire it is
-// a name or an object with a type.
+// OrderingOf is an order of texts: lexicographic, numeric, alphanumeric, strlen, version or
+// natural; "" if none was given. On the wire it is a name or an object with a type.
 type OrderingOf string
 
 // UnmarshalJSON implements json.Unmarshaler.

@@ -54,7 +54,8 @@ func elementOf(name string) func(args []expr.Expr) (expr.Expr, error) {
 	}
 }
 
-// containment calls a function of two lists, of which the second is made one of elements as the first has them.
+// containment calls a function of two lists, of which the second is made one of elements as the
+// first has them.
 func containment(name string) func(args []expr.Expr) (expr.Expr, error) {
 	return func(args []expr.Expr) (expr.Expr, error) {
 		a, err := list(args[0])
@@ -79,7 +80,8 @@ func containment(name string) func(args []expr.Expr) (expr.Expr, error) {
 	}
 }
 
-// ofElement calls a function of a list and of what is an element of it; first says that the element is its first argument.
+// ofElement calls a function of a list and of what is an element of it; first says that the element
+// is its first argument.
 func ofElement(name string, of, x expr.Expr, first bool) (expr.Expr, error) {
 	of, err := list(of)
 	if err != nil {

@@ -22,7 +22,8 @@ func oneOf(x expr.Expr, conditions, constants []expr.Expr) (expr.Expr, error) {
 	return anyOf(conditions)
 }
 
-// typedIn tests a column against values of a type; what is no value of it is NULL, which finds NULL.
+// typedIn tests a column against values of a type; what is no value of it is NULL, which finds
+// NULL.
 func (s *scope) typedIn(f *TypedInFilter) (expr.Expr, error) {
 	x, err := s.column(f.Column)
 	if err != nil {
@@ -129,7 +130,8 @@ func (s *scope) contains(f *ContainsFilter) (expr.Expr, error) {
 	return call("ARRAY_CONTAINS", x, &expr.Literal{Value: []any{value}, T: expr.ArrayOf(of).NotNull()})
 }
 
-// asElement returns a constant as a value of the type that elements of a list have, or false where none of them can equal it.
+// asElement returns a constant as a value of the type that elements of a list have, or false where
+// none of them can equal it.
 func asElement(l *expr.Literal, of expr.Type) (any, bool) {
 	if of.IsCharacter() {
 		text, err := textOf(l)

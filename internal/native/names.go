@@ -6,7 +6,8 @@ import (
 	"github.com/hengedb/henge/internal/jsontext"
 )
 
-// MetricFields returns the fields that the expression of an aggregator reads, also of one within it; none where it can't be read.
+// MetricFields returns the fields that the expression of an aggregator reads, also of one within
+// it; none where it can't be read.
 func MetricFields(aggregator json.RawMessage) []string {
 	var w struct {
 		Expression string          `json:"expression"`

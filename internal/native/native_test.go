@@ -73,7 +73,8 @@ func TestOutputColumns(t *testing.T) {
 			"__time page tags g"},
 		{`{"queryType":"scan","dataSource":"wiki","intervals":["2020/2021"],"columns":["page","v","nosuch","__time"],
 			"virtualColumns":[{"type":"expression","name":"v","expression":"added + 1"}],"order":"descending","limit":1}`, "page v nosuch __time"},
-		// Behind the columns of a scan without an order is the time, by which it is known of which segment a row is.
+		// Behind the columns of a scan without an order is the time, by which it is known of which
+		// segment a row is.
 		{`{"queryType":"scan","dataSource":"wiki","intervals":["2020/2021"],"columns":["page"],"offset":2}`, "page __time"},
 		{`{"queryType":"scan","intervals":["2020/2021"],"dataSource":{"type":"join","left":"wiki","right":{"type":"inline","columnNames":["k"],
 			"columnTypes":["STRING"],"rows":[["a"]]},"rightPrefix":"j.","condition":"page == \"j.k\"","joinType":"LEFT"}}`,
@@ -305,7 +306,8 @@ func TestVirtualColumnsDoNotExplode(t *testing.T) {
 	}
 }
 
-// TestQueriesOfPlanners decodes and translates every native query that the reference system's SQL planner shows in the recorded EXPLAINs.
+// TestQueriesOfPlanners decodes and translates every native query that the reference system's SQL
+// planner shows in the recorded EXPLAINs.
 func TestQueriesOfPlanners(t *testing.T) {
 	dir := filepath.Join("..", "..", "..", "shared", "golden", "corpus")
 	total := 0

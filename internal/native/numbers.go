@@ -9,8 +9,8 @@ import (
 
 // Arithmetic and the functions of numbers.
 
-// computed calls a function of numbers that are all made of type to. One argument that is no number makes the result NULL; of several, what is no number
-// counts as 0.
+// computed calls a function of numbers that are all made of type to. One argument that is no number
+// makes the result NULL; of several, what is no number counts as 0.
 func computed(name string, to expr.Type, args []expr.Expr) (expr.Expr, error) {
 	result := doubleType
 	if to == longType && name != "BITWISE_CONVERT_LONG_BITS_TO_DOUBLE" || name == "BITWISE_CONVERT_DOUBLE_TO_LONG_BITS" || name == "$GET_EXPONENT" {
@@ -104,7 +104,8 @@ func negative(args []expr.Expr) (expr.Expr, error) {
 	return call("-", []expr.Expr{x}...)
 }
 
-// operator binds arithmetic: two texts are joined by + and else refused, two whole numbers give a whole one, everything else a DOUBLE.
+// operator binds arithmetic: two texts are joined by + and else refused, two whole numbers give a
+// whole one, everything else a DOUBLE.
 func operator(name string) func(args []expr.Expr) (expr.Expr, error) {
 	return func(args []expr.Expr) (expr.Expr, error) {
 		a, b := operand(args[0]), operand(args[1])
@@ -171,7 +172,8 @@ func ofNumbers(name string, args []expr.Expr) (expr.Expr, error) {
 	return withNulls(e, a, b) // where the function of SQL leaves a NULL out
 }
 
-// twoNumbers makes two whole numbers or two DOUBLEs of arguments; a type says that the result is a NULL of it.
+// twoNumbers makes two whole numbers or two DOUBLEs of arguments; a type says that the result is a
+// NULL of it.
 func twoNumbers(args []expr.Expr) (a, b expr.Expr, null expr.Type, err error) {
 	a, b = operand(args[0]), operand(args[1])
 	switch {

@@ -21,7 +21,8 @@ func narrow(n plan.Node, width int) plan.Node {
 // keyFunctions give texts whose own order is another.
 var keyFunctions = map[OrderingOf]string{"alphanumeric": "$ALPHANUMERIC", "version": "$VERSION"}
 
-// orderKey is the sort key for column i in an order of texts. Where that is not the column's own order, a column is added to sort by.
+// orderKey is the sort key for column i in an order of texts. Where that is not the column's own
+// order, a column is added to sort by.
 func orderKey(n plan.Node, i int, ordering OrderingOf, desc bool) (plan.Node, plan.SortKey, error) {
 	key := plan.SortKey{Column: i, Desc: desc, NullsFirst: !desc}
 	c := plan.ColumnAt(n, i)
@@ -74,7 +75,8 @@ func ties(column int, ordering OrderingOf, desc bool) []plan.SortKey {
 	return []plan.SortKey{{Column: column, Desc: desc, NullsFirst: !desc}}
 }
 
-// limitEach keeps some rows of each subtotal: the first key is its number, the others are the order within it.
+// limitEach keeps some rows of each subtotal: the first key is its number, the others are the order
+// within it.
 func limitEach(n plan.Node, keys []plan.SortKey, offset, limit int64) (plan.Node, error) {
 	number := plan.WindowCall{Fn: "ROW_NUMBER", AggCall: plan.AggCall{Filter: -1, Name: "$row", Type: longType.NotNull()}, Frame: plan.Frame{
 		FromUnbounded: true, ToUnbounded: true, FromColumn: -1, ToColumn: -1,

@@ -5,7 +5,8 @@ import (
 	"strconv"
 )
 
-// The syntax tree of an expression: name, constant, call and lambda. Operators are calls of their signs.
+// The syntax tree of an expression: name, constant, call and lambda. Operators are calls of their
+// signs.
 type (
 	syntaxNode interface{ position() int }
 	nameNode   struct {
@@ -49,7 +50,8 @@ type parser struct {
 	depth int
 }
 
-// parseExpression reads a text of the native expression language. Its grammar, from the loosest operator:
+// parseExpression reads a text of the native expression language. Its grammar, from the loosest
+// operator:
 //
 //	&& || (left to right, equal) · < <= > >= == != · + - · * / % · ^ (right to left) · unary - !
 func parseExpression(src string) (syntaxNode, error) {
@@ -100,8 +102,8 @@ func (p *parser) enter() error {
 	return nil
 }
 
-// binary reads the operators of a level and those that bind tighter. A chain of operators of one level counts as nesting: its tree is as
-// deep as the chain is long.
+// binary reads the operators of a level and those that bind tighter. A chain of operators of one
+// level counts as nesting: its tree is as deep as the chain is long.
 func (p *parser) binary(level int) (syntaxNode, error) {
 	if level == len(levels) {
 		return p.power()

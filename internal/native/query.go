@@ -386,7 +386,8 @@ type GroupBy struct {
 	LimitSpec     *LimitSpec    `json:"limitSpec"`
 	SubtotalsSpec [][]string    `json:"subtotalsSpec"`
 
-	// regrouped says that the rows are those of another groupBy: they have the sketches, too, behind what is shown (rawColumn), to be merged.
+	// regrouped says that the rows are those of another groupBy: they have the sketches, too, behind
+	// what is shown (rawColumn), to be merged.
 	regrouped bool
 }
 
@@ -538,13 +539,15 @@ func (q *Search) check() error {
 	return nil
 }
 
-// TimeBoundary gives the least and the greatest time, or with Bound minTime or maxTime only one of them.
+// TimeBoundary gives the least and the greatest time, or with Bound minTime or maxTime only one of
+// them.
 type TimeBoundary struct {
 	Common
 	Bound string `json:"bound"`
 }
 
-// Earliest and Latest report whether only that end is wanted. The bound is read without regard to case; another word than these two means both.
+// Earliest and Latest report whether only that end is wanted. The bound is read without regard to
+// case; another word than these two means both.
 func (q *TimeBoundary) Earliest() bool { return strings.EqualFold(q.Bound, "minTime") }
 
 // Latest is the counterpart of Earliest.
@@ -561,15 +564,16 @@ type SegmentMetadata struct {
 	LenientAggregatorMerge Flag       `json:"lenientAggregatorMerge"`
 	// UsingDefaultInterval says that the last week of data is meant, whatever the intervals.
 	UsingDefaultInterval Flag `json:"usingDefaultInterval"`
-	// AggregatorMergeStrategy is how aggregators of several segments become one list; AggregatorMerge reads it.
+	// AggregatorMergeStrategy is how aggregators of several segments become one list; AggregatorMerge
+	// reads it.
 	AggregatorMergeStrategy string `json:"aggregatorMergeStrategy"`
 }
 
 // AggregatorMerge is how aggregators of several segments become one list.
 type AggregatorMerge string
 
-// The ways to merge aggregators: nothing where any differ or are not known; without those that differ; those of the first or the last
-// segment that knows them.
+// The ways to merge aggregators: nothing where any differ or are not known; without those that
+// differ; those of the first or the last segment that knows them.
 const (
 	MergeStrict   AggregatorMerge = "strict"
 	MergeLenient  AggregatorMerge = "lenient"
@@ -653,8 +657,8 @@ type DataSourceMetadata struct{ Common }
 
 func (q *DataSourceMetadata) check() error { return q.checkSource() }
 
-// OfSegment returns q over that part of one table's time that a segment has, without what applies to all rows together: the limit, having and
-// subtotals of groups; their post-aggregators are NULL.
+// OfSegment returns q over that part of one table's time that a segment has, without what applies
+// to all rows together: the limit, having and subtotals of groups; their post-aggregators are NULL.
 func OfSegment(q Query, table string, visible chrono.Interval) Query {
 	copied := reflect.New(reflect.TypeOf(q).Elem())
 	copied.Elem().Set(reflect.ValueOf(q).Elem())

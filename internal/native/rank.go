@@ -7,11 +7,14 @@ import (
 	"github.com/hengedb/henge/internal/plan"
 )
 
-// rankColumn names the column by which groups are ordered, and compared in a having, in place of a sketch.
+// rankColumn names the column by which groups are ordered, and compared in a having, in place of a
+// sketch.
 func rankColumn(name string) string { return "$rank " + name }
 
-// ranked adds, behind the columns of groups, what the sketches among the aggregates, which begin at column first, and the post-aggregators count: sketches have the order of
-// their estimates, also where they are shown themselves; so have firsts and lasts that of their values. finalized says that they are not.
+// ranked adds, behind the columns of groups, what the sketches among the aggregates, which begin at
+// column first, and the post-aggregators count: sketches have the order of their estimates, also
+// where they are shown themselves; so have firsts and lasts that of their values. finalized says
+// that they are not.
 func ranked(n plan.Node, g *Grouping, first int, finalized bool) (plan.Node, error) {
 	columns := n.Columns()
 	out := &plan.Project{Input: n}
@@ -48,7 +51,8 @@ func ranked(n plan.Node, g *Grouping, first int, finalized bool) (plan.Node, err
 	return all, nil
 }
 
-// withEstimates names columns so that the names of aggregates that are given as they are mean what they would be shown as.
+// withEstimates names columns so that the names of aggregates that are given as they are mean what
+// they would be shown as.
 func withEstimates(columns []plan.Column, aggregations []AggregatorOf) []plan.Column {
 	out := slices.Clone(columns)
 	named := func(name string) int {
@@ -64,7 +68,8 @@ func withEstimates(columns []plan.Column, aggregations []AggregatorOf) []plan.Co
 	return out
 }
 
-// withSketches shows the estimates of the sketches among the first columns, and the sketches behind them under names of their own.
+// withSketches shows the estimates of the sketches among the first columns, and the sketches behind
+// them under names of their own.
 func withSketches(n plan.Node, width int, aggregations []AggregatorOf) plan.Node {
 	columns := n.Columns()
 	named := withEstimates(columns, aggregations)
@@ -81,7 +86,8 @@ func withSketches(n plan.Node, width int, aggregations []AggregatorOf) plan.Node
 	return shown
 }
 
-// rankedPosts are the post-aggregators that give sketches, with the aggregator whose sketches they are.
+// rankedPosts are the post-aggregators that give sketches, with the aggregator whose sketches they
+// are.
 var rankedPosts = map[string]string{
 	"HLLSketchUnion":                        "HLLSketchMerge",
 	"thetaSketchSetOp":                      "thetaSketch",
@@ -92,7 +98,8 @@ var rankedPosts = map[string]string{
 	"arrayOfDoublesSketchToQuantilesSketch": "quantilesDoublesSketch",
 }
 
-// estimateOfPost is what a sketch that a post-aggregator gives counts, or the estimate that it gives with bounds; nil: it gives neither.
+// estimateOfPost is what a sketch that a post-aggregator gives counts, or the estimate that it
+// gives with bounds; nil: it gives neither.
 func estimateOfPost(p PostAggregator, x expr.Expr) (expr.Expr, error) {
 	s, ok := p.(*SketchPost)
 	switch {
@@ -104,7 +111,8 @@ func estimateOfPost(p PostAggregator, x expr.Expr) (expr.Expr, error) {
 	return nil, nil
 }
 
-// estimateOf is what a sketch counts, finalized or not, or the value of a first or last with its time; nil: the aggregate is neither.
+// estimateOf is what a sketch counts, finalized or not, or the value of a first or last with its
+// time; nil: the aggregate is neither.
 func estimateOf(a Aggregator, x expr.Expr, finalized bool) (expr.Expr, error) {
 	switch a := a.(type) {
 	case *FilteredAggregator:

@@ -61,7 +61,8 @@ func (t *translator) filtered(node plan.Node, f Filter) (plan.Node, error) {
 	return &plan.Filter{Input: node, Cond: c}, nil
 }
 
-// union concatenates sources over the columns of all of them; a source without a column has NULL there.
+// union concatenates sources over the columns of all of them; a source without a column has NULL
+// there.
 func (t *translator) union(d *UnionSource) (plan.Node, error) {
 	if len(d.DataSources) == 0 {
 		return nil, invalid("'dataSources' must be non-null and non-empty for 'union'")
@@ -207,7 +208,8 @@ func (t *translator) unnest(d *UnnestSource) (plan.Node, error) {
 	return base, nil
 }
 
-// unnested is the list that a virtual column has. The type that an expression is to have is that of the values in the list.
+// unnested is the list that a virtual column has. The type that an expression is to have is that of
+// the values in the list.
 func (s *scope) unnested(v VirtualColumn) (expr.Expr, error) {
 	if e, ok := v.(*ExpressionColumn); ok && e.OutputType != "" {
 		untyped := *e

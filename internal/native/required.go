@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// required names, for each kind of part and each of its types, the members without which it makes no sense. Type * stands for all other types of a kind.
-// Of members with a bar between them there must be one.
+// required names, for each kind of part and each of its types, the members without which it makes
+// no sense. Type * stands for all other types of a kind. Of members with a bar between them there
+// must be one.
 var required = map[string]map[string][]string{
 	"Filter": {
 		"selector":             {"dimension"},
@@ -67,7 +68,8 @@ var required = map[string]map[string][]string{
 	},
 }
 
-// aggregatorMembers are the members that aggregators need: most have a field, which may be one that no row has.
+// aggregatorMembers are the members that aggregators need: most have a field, which may be one that
+// no row has.
 func aggregatorMembers() map[string][]string {
 	out := map[string][]string{
 		"filtered":   {"filter", "aggregator"},

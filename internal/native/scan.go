@@ -9,7 +9,8 @@ import (
 	"github.com/hengedb/henge/internal/querycontext"
 )
 
-// metricsLast lists the columns of a source: of a table, its metrics stand by name behind all others.
+// metricsLast lists the columns of a source: of a table, its metrics stand by name behind all
+// others.
 func (t *translator) metricsLast(columns []plan.Column, source DataSource) []string {
 	metrics := t.metrics(source)
 	var names, last []string
@@ -32,8 +33,9 @@ func (t *translator) metrics(source DataSource) []string {
 	return nil
 }
 
-// scan translates a scan: the columns asked for, or all. The rows of its offset come, too: who reads them leaves them out. shown says that the rows are
-// the answer, and not what another query reads: expressions are then shown as they are computed, whatever type is wanted.
+// scan translates a scan: the columns asked for, or all. The rows of its offset come, too: who
+// reads them leaves them out. shown says that the rows are the answer, and not what another query
+// reads: expressions are then shown as they are computed, whatever type is wanted.
 func (t *translator) scan(q *Scan, shown bool) (*Plan, error) {
 	node, s, err := t.input(&q.Common, false)
 	if err != nil {
@@ -134,7 +136,8 @@ func (t *translator) scan(q *Scan, shown bool) (*Plan, error) {
 	return out, nil
 }
 
-// asShown is the value of a virtual column before it gets the type that it is to have, declared; nil: that is the same.
+// asShown is the value of a virtual column before it gets the type that it is to have, declared;
+// nil: that is the same.
 func (s *scope) asShown(v VirtualColumn) (x expr.Expr, declared expr.Type, err error) {
 	switch v := v.(type) {
 	case *ExpressionColumn:
@@ -160,7 +163,8 @@ const LegacyTime = "timestamp"
 // isLegacyTime reports whether a column of q is the time as old clients know it.
 func (q *Scan) isLegacyTime(name string) bool { return bool(q.Legacy) && name == LegacyTime }
 
-// legacyNames puts the time that old clients know before the other columns, in the place of the time where all columns are wanted.
+// legacyNames puts the time that old clients know before the other columns, in the place of the
+// time where all columns are wanted.
 func (q *Scan) legacyNames(names []string) []string {
 	if !bool(q.Legacy) || slices.Contains(names, LegacyTime) {
 		return names

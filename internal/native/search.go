@@ -8,10 +8,12 @@ import (
 	"github.com/hengedb/henge/internal/plan"
 )
 
-// defaultSearchLimit is how many values a search gives when it does not say. Buckets of time are cut to limits of that size or more only.
+// defaultSearchLimit is how many values a search gives when it does not say. Buckets of time are
+// cut to limits of that size or more only.
 const defaultSearchLimit = 1000
 
-// CutsBuckets reports whether the limit holds for the hits that the chunks of a bucket have together.
+// CutsBuckets reports whether the limit holds for the hits that the chunks of a bucket have
+// together.
 func (q *Search) CutsBuckets() bool { return q.ResultLimit() >= defaultSearchLimit }
 
 // ResultLimit is how many values a search gives per bucket of time.
@@ -24,10 +26,12 @@ func (q *Search) ResultLimit() int64 {
 
 // search translates a search: for each dimension, the values found with the number of their rows.
 //
-// It looks into each time chunk for itself, first into texts, dimension by dimension and value by value in their order, then into numbers and what is
-// computed, by the time at which they come up, and stops there when it has found as many as the limit: what comes later in the chunk is not counted. The
-// hits of all chunks are counted together, sorted as wanted and limited once more. So searches stay cheap over columns with many values, and their
-// counts are lower bounds when there are more hits than the limit.
+// It looks into each time chunk for itself, first into texts, dimension by dimension and value by
+// value in their order, then into numbers and what is computed, by the time at which they come up,
+// and stops there when it has found as many as the limit: what comes later in the chunk is not
+// counted. The hits of all chunks are counted together, sorted as wanted and limited once more. So
+// searches stay cheap over columns with many values, and their counts are lower bounds when there
+// are more hits than the limit.
 func (t *translator) search(q *Search) (plan.Node, error) {
 	dims, err := t.searched(q)
 	if err != nil {
@@ -95,7 +99,8 @@ func (t *translator) search(q *Search) (plan.Node, error) {
 	return narrow(&plan.Sort{Input: n, Keys: keys, Limit: limit}, len(columns)), nil
 }
 
-// searched are the dimensions that a search looks into: those that it names, or all of texts, numbers and nested data save the time and metrics.
+// searched are the dimensions that a search looks into: those that it names, or all of texts,
+// numbers and nested data save the time and metrics.
 func (t *translator) searched(q *Search) ([]searchedDimension, error) {
 	n, err := t.source(q.DataSource.DataSource)
 	if err != nil {
@@ -134,7 +139,8 @@ func (t *translator) searched(q *Search) ([]searchedDimension, error) {
 // searchedDimension is a dimension that is looked into.
 type searchedDimension struct {
 	DimensionOf
-	// byRow says that its values are found in the order of rows, withoutNull that NULL is none of them.
+	// byRow says that its values are found in the order of rows, withoutNull that NULL is none of
+	// them.
 	byRow, withoutNull bool
 }
 
@@ -172,7 +178,8 @@ func unfiltered(d Dimension) Dimension {
 	return d
 }
 
-// chunks are the starts of the time chunks that a query reads, ascending; nil where it reads others than tables.
+// chunks are the starts of the time chunks that a query reads, ascending; nil where it reads others
+// than tables.
 func (t *translator) chunks(q *Common) []int64 {
 	if !ReadsTables(q.DataSource.DataSource) {
 		return nil
@@ -187,8 +194,8 @@ func (t *translator) chunks(q *Common) []int64 {
 	return slices.Compact(out)
 }
 
-// hits are the values of one dimension that the query finds, per chunk, with the number of the dimension and the time of their first row, NULL for an
-// index of values.
+// hits are the values of one dimension that the query finds, per chunk, with the number of the
+// dimension and the time of their first row, NULL for an index of values.
 func (t *translator) hits(q *Search, d searchedDimension, chunks []int64, number int64) (plan.Node, error) {
 	count := &Grouping{Aggregations: []AggregatorOf{{&SimpleAggregator{Type: "count", Name: "$count"}}}}
 	if d.byRow {

@@ -62,7 +62,8 @@ type sketchAggregator struct {
 	numbers bool
 	// merges says that it takes sketches only.
 	merges bool
-	// unbounded says that no bounds are shown, finalized that the sketch itself is not, unless the context wants that.
+	// unbounded says that no bounds are shown, finalized that the sketch itself is not, unless the
+	// context wants that.
 	unbounded, finalized bool
 	// combines says that it takes the column of its own name.
 	combines bool
@@ -87,7 +88,8 @@ var sketchAggregators = map[string]sketchAggregator{
 	"hyperUnique":          {name: "HYPER_UNIQUE", typ: "hyperUnique", merges: true},
 }
 
-// sketch translates an aggregator of sketches; its result is the sketch, which finished makes a number of.
+// sketch translates an aggregator of sketches; its result is the sketch, which finished makes a
+// number of.
 func (s *scope) sketch(in *inputs, a *SketchAggregator) (plan.AggCall, error) {
 	d := sketchAggregators[a.Type]
 	x, err := s.sketched(a, d)
@@ -125,7 +127,8 @@ func (s *scope) sketch(in *inputs, a *SketchAggregator) (plan.AggCall, error) {
 	return call, err
 }
 
-// sketched is the column of a sketch aggregator: of groups that show estimates of sketches of its type, the sketches, unless it counts values.
+// sketched is the column of a sketch aggregator: of groups that show estimates of sketches of its
+// type, the sketches, unless it counts values.
 func (s *scope) sketched(a *SketchAggregator, d sketchAggregator) (expr.Expr, error) {
 	if a.Type != "HLLSketchBuild" {
 		if kept, err := s.kept(a.FieldName, expr.ComplexOf(d.typ)); kept != nil || err != nil {
@@ -146,7 +149,8 @@ func summand(x expr.Expr) (expr.Expr, error) {
 	return cast(x, doubleType)
 }
 
-// ingested converts a column of records, where sketches are base64 text, and where hyperUnique also takes the values themselves.
+// ingested converts a column of records, where sketches are base64 text, and where hyperUnique also
+// takes the values themselves.
 func (d sketchAggregator) ingested(a *SketchAggregator, x expr.Expr) (expr.Expr, error) {
 	t := x.Type()
 	sketches := d.merges && !(d.typ == "hyperUnique" && !bool(a.HyperInput)) || bool(a.ThetaInput) || a.Type == "sketchMerge" || d.numbers ||
@@ -234,7 +238,8 @@ func (a *SketchAggregator) params(d sketchAggregator, ingesting bool) (string, [
 	return d.name, nil, nil
 }
 
-// finished returns what an aggregator's output x is to clients, nil if that is x itself: an estimate instead of a sketch.
+// finished returns what an aggregator's output x is to clients, nil if that is x itself: an
+// estimate instead of a sketch.
 func finished(a Aggregator, x expr.Expr) (expr.Expr, error) {
 	switch a := a.(type) {
 	case *FilteredAggregator:

@@ -132,8 +132,9 @@ func init() { // posts nest, so the table refers to itself
 	}
 }
 
-// needsName reports whether a post-aggregator of sketches must have a name, also as the field of another: the reference asks for it unless they are
-// of HLL sketches, or make one of theta sketches or its text.
+// needsName reports whether a post-aggregator of sketches must have a name, also as the field of
+// another: the reference asks for it unless they are of HLL sketches, or make one of theta sketches
+// or its text.
 func needsName(post string) bool {
 	switch post {
 	case "thetaSketchToString", "thetaSketchConstant", "thetaSketchSetOp", "sketchSetOper":
@@ -198,7 +199,8 @@ func (s *scope) ofNumbers(p *SketchPost, name, member string, numbers []Number) 
 	return s.ofField(p, name, args...)
 }
 
-// ofFields calls a function over the fields, of which there must be some, with arguments before and after them.
+// ofFields calls a function over the fields, of which there must be some, with arguments before and
+// after them.
 func (s *scope) ofFields(p *SketchPost, least int, name string, before, after []expr.Expr) (expr.Expr, error) {
 	if len(p.Fields) < least {
 		return nil, invalid("Post-aggregator [%s] of type [%s] must have [%d] fields or more", p.Name, p.Type, least)

@@ -5,8 +5,8 @@ import (
 	"github.com/hengedb/henge/internal/plan"
 )
 
-// SummaryAggregator builds a t-digest, a histogram or a Bloom filter of a column, or merges a column of such. Its result is what it
-// builds.
+// SummaryAggregator builds a t-digest, a histogram or a Bloom filter of a column, or merges a
+// column of such. Its result is what it builds.
 type SummaryAggregator struct {
 	Type          string      `json:"type"`
 	Name          string      `json:"name"`
@@ -119,7 +119,8 @@ func (s *scope) histogramPost(p *HistogramPost) (expr.Expr, error) {
 	return call(histogramPosts[p.Type], args...)
 }
 
-// BloomFilter is true where a Bloom filter, as base64, may have the value of the column. NULL is a value like others.
+// BloomFilter is true where a Bloom filter, as base64, may have the value of the column. NULL is a
+// value like others.
 type BloomFilter struct {
 	Dimension    string       `json:"dimension"`
 	Filter       string       `json:"bloomKFilter"`

@@ -39,7 +39,8 @@ func timestampExtract(args []expr.Expr) (expr.Expr, error) {
 	return e, err
 }
 
-// timestampFormat binds timestamp_format. Without a format it is that of ISO 8601, with Z for no offset.
+// timestampFormat binds timestamp_format. Without a format it is that of ISO 8601, with Z for no
+// offset.
 func timestampFormat(args []expr.Expr) (expr.Expr, error) {
 	if len(args) > 1 && !isNullConstant(args[1]) {
 		return timeCall("TIME_FORMAT", args, 0)

@@ -35,7 +35,8 @@ func (s *scope) anyLeft(d *ListFilteredDimension) (expr.Expr, error) {
 	return expr.NewOr([]expr.Expr{none, left}, fault.Span{})
 }
 
-// topN sorts each bucket's groups. Under granularity all the limit is part of the plan; otherwise the reader counts per bucket.
+// topN sorts each bucket's groups. Under granularity all the limit is part of the plan; otherwise
+// the reader counts per bucket.
 func (t *translator) topN(q *TopN) (plan.Node, error) {
 	g := q.Granularity.orAll()
 	groups := grouped{common: &q.Common, granularity: g, dimensions: []DimensionOf{q.Dimension}, Grouping: &q.Grouping, keeps: keepsSketches(&q.Common)}
@@ -119,7 +120,8 @@ func (t *translator) topN(q *TopN) (plan.Node, error) {
 	return narrow(n, width), nil
 }
 
-// isTimed reports whether a metric is a first or last: NULL with a time is the least of these, while other NULLs stand behind all values.
+// isTimed reports whether a metric is a first or last: NULL with a time is the least of these,
+// while other NULLs stand behind all values.
 func (q *TopN) isTimed(metric string) bool {
 	for _, a := range q.Aggregations {
 		of := a.Aggregator

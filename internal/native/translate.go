@@ -24,21 +24,25 @@ type Catalog interface {
 	Chunks(name string, intervals []chrono.Interval) []chrono.Interval
 }
 
-// Plan is a translated query. Column 0 of the plans of timeseries, topN, groupBy and search is the time of the row's bucket; behind it come
-// the dimensions, aggregators and post-aggregators under their names, of a search dimension, value and count. The plan of a timeBoundary
-// has the least and the greatest time, NULL without rows; that of a scan the columns asked for.
+// Plan is a translated query. Column 0 of the plans of timeseries, topN, groupBy and search is the
+// time of the row's bucket; behind it come the dimensions, aggregators and post-aggregators under
+// their names, of a search dimension, value and count. The plan of a timeBoundary has the least and
+// the greatest time, NULL without rows; that of a scan the columns asked for.
 type Plan struct {
 	Node plan.Node
 	// Unknown names the columns of a scan whose type nothing says, as of those that nothing has.
 	Unknown map[string]bool
-	// Declared has the native types that virtual columns of a scan are said to have where their values have others.
+	// Declared has the native types that virtual columns of a scan are said to have where their values
+	// have others.
 	Declared map[string]string
-	// Shown is how many columns of a scan are those asked for: behind them may stand the time of the row. Time is the number of the column
-	// that has it, -1: none. All rows of a table in the order of time have it.
+	// Shown is how many columns of a scan are those asked for: behind them may stand the time of the
+	// row. Time is the number of the column that has it, -1: none. All rows of a table in the order of
+	// time have it.
 	Shown, Time int
 }
 
-// Translate makes a plan of a query about rows. Faults say what in the query is wrong or not supported.
+// Translate makes a plan of a query about rows. Faults say what in the query is wrong or not
+// supported.
 func Translate(ctx context.Context, q Query, catalog Catalog) (*Plan, error) {
 	t := &translator{ctx: ctx, catalog: catalog, oneValue: !q.Parts().flag(querycontext.MultiValueGroup, true)}
 	if s, ok := q.(*Scan); ok {
@@ -60,7 +64,8 @@ type translator struct {
 	ingesting bool
 	// records is what is known of the fields of records; nil: nothing.
 	records *ofRecords
-	// oneValue says that a row is in one group of a groupBy: it must not have several values of a multi-value string.
+	// oneValue says that a row is in one group of a groupBy: it must not have several values of a
+	// multi-value string.
 	oneValue bool
 }
 
@@ -94,8 +99,9 @@ func (t *translator) query(q Query) (plan.Node, error) {
 	return nil, fault.Unsupported("A query about segments can't be the datasource of another")
 }
 
-// input translates what a query reads: the rows of its datasource that are in its intervals and pass its filter. The scope is over their
-// columns and knows the query's virtual columns. groups says that q is a groupBy.
+// input translates what a query reads: the rows of its datasource that are in its intervals and
+// pass its filter. The scope is over their columns and knows the query's virtual columns. groups
+// says that q is a groupBy.
 func (t *translator) input(q *Common, groups bool) (plan.Node, *scope, error) {
 	source := q.DataSource.DataSource
 	if groups {
@@ -140,7 +146,8 @@ func (t *translator) input(q *Common, groups bool) (plan.Node, *scope, error) {
 	return node, s, nil
 }
 
-// keepsRight reports whether rows of d may have no time as they are those of the right side of a join for which the left one has none.
+// keepsRight reports whether rows of d may have no time as they are those of the right side of a
+// join for which the left one has none.
 func keepsRight(d DataSource) bool {
 	switch d := d.(type) {
 	case *JoinSource:
@@ -172,8 +179,8 @@ func during(d DataSource, when Intervals) DataSource {
 	return &FilteredSource{Base: DataSourceOf{d}, Filter: FilterOf{&IntervalFilter{Dimension: plan.TimeColumn, Intervals: when}}}
 }
 
-// regrouped is the source of a groupBy: groups whose sketches, means, firsts and lasts it can merge, if they are those of a groupBy whose context does
-// not say that it gives finished ones.
+// regrouped is the source of a groupBy: groups whose sketches, means, firsts and lasts it can
+// merge, if they are those of a groupBy whose context does not say that it gives finished ones.
 func regrouped(source DataSource) DataSource {
 	if d, ok := source.(*QuerySource); ok {
 		if inner, ok := d.Query.Query.(*GroupBy); ok && (inner.Context[querycontext.Finalize.Key()].V == nil || keepsSketches(&inner.Common)) {
@@ -185,8 +192,9 @@ func regrouped(source DataSource) DataSource {
 	return source
 }
 
-// timeless reports whether the rows that a query reads have no time of their own: those of constants without such a column, of lookups, and of
-// groups that are of all times, unless they are grouped once more.
+// timeless reports whether the rows that a query reads have no time of their own: those of
+// constants without such a column, of lookups, and of groups that are of all times, unless they are
+// grouped once more.
 func timeless(source DataSource, groups bool) bool {
 	switch d := leftmost(source).(type) {
 	case *InlineSource:
@@ -227,7 +235,8 @@ func all(terms []expr.Expr) (expr.Expr, error) {
 	return expr.NewAnd(terms, fault.Span{})
 }
 
-// within makes the condition that a column of times lies in one of the intervals: nil if it always does or there is no such column.
+// within makes the condition that a column of times lies in one of the intervals: nil if it always
+// does or there is no such column.
 func (s *scope) within(column string, intervals []chrono.Interval) (expr.Expr, error) {
 	if len(intervals) == 1 && intervals[0] == chrono.Eternity {
 		return nil, nil

@@ -11,8 +11,9 @@ import (
 	"github.com/hengedb/henge/internal/plan"
 )
 
-// With finalize false in its context a query shows aggregates as they are before they become results: a mean as its sum and count, a first or last
-// as its time and value. A post-aggregator that accesses a field sees them so, whatever the context says.
+// With finalize false in its context a query shows aggregates as they are before they become
+// results: a mean as its sum and count, a first or last as its time and value. A post-aggregator
+// that accesses a field sees them so, whatever the context says.
 
 var meanType = expr.FromRuntime(agg.MeanType, false)
 
@@ -29,7 +30,8 @@ func isMean(a Aggregator) bool {
 	return false
 }
 
-// addsFloats reports whether an aggregator is a sum or bound of FLOATs. These are FLOATs themselves, which groupBys show as such and others as DOUBLEs.
+// addsFloats reports whether an aggregator is a sum or bound of FLOATs. These are FLOATs
+// themselves, which groupBys show as such and others as DOUBLEs.
 func addsFloats(a Aggregator) bool {
 	switch a := a.(type) {
 	case *FilteredAggregator:
@@ -52,7 +54,8 @@ func (g *grouped) shownUnfinished(name string) bool {
 	})
 }
 
-// kept is the column with what an aggregate of the groups that are grouped once more is made of, if that is of a type; nil: there is none.
+// kept is the column with what an aggregate of the groups that are grouped once more is made of, if
+// that is of a type; nil: there is none.
 func (s *scope) kept(name string, typ expr.Type) (expr.Expr, error) {
 	_, virtual := s.virtual[name]
 	if virtual || !slices.ContainsFunc(s.columns, func(c plan.Column) bool {
@@ -86,7 +89,8 @@ func (s *scope) timeOfKept(name string) (expr.Expr, error) {
 	return expr.NewJSONValue(pair, textLiteral("$.lhs"), longType, fault.Span{})
 }
 
-// unfinished is the further aggregate that an unfinished mean, first or last needs; nil: call is none.
+// unfinished is the further aggregate that an unfinished mean, first or last needs; nil: call is
+// none.
 func unfinished(in *inputs, a Aggregator, call plan.AggCall) (*plan.AggCall, error) {
 	if isMean(a) {
 		call = keeping(call, meanType)

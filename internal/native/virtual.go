@@ -54,7 +54,8 @@ type PathPart struct {
 	Index Whole  `json:"index"`
 }
 
-// jqName is a name in quotes of a path in the syntax of jq, which is else that of JSON_VALUE without its $. A ? of it leaves out errors, and there are none.
+// jqName is a name in quotes of a path in the syntax of jq, which is else that of JSON_VALUE
+// without its $. A ? of it leaves out errors, and there are none.
 var jqName = regexp.MustCompile(`\.?"([^"]*)"`)
 
 // JSONPath returns the path in the syntax of JSON_VALUE.
@@ -78,7 +79,8 @@ func (c *NestedColumn) JSONPath() string {
 	return b.String()
 }
 
-// FilteredColumn keeps the listed values of a multi-value column, or with IsAllowList false the others.
+// FilteredColumn keeps the listed values of a multi-value column, or with IsAllowList false the
+// others.
 type FilteredColumn struct {
 	Name        string      `json:"name"`
 	Delegate    DimensionOf `json:"delegate"`

@@ -6,8 +6,10 @@ import (
 	"slices"
 )
 
-// DimensionMap says which metrics scrapers see, and with which dimensions (service.emitter.prometheus.dimensionMapPath). The key of a metric is its
-// name, or if it is measured by several services that of one, a dash and the name: [service/historical-segment/count].
+// DimensionMap says which metrics scrapers see, and with which dimensions
+// (service.emitter.prometheus.dimensionMapPath). The key of a metric is its name, or if it is
+// measured by several services that of one, a dash and the name:
+// [service/historical-segment/count].
 type DimensionMap map[string]MappedMetric
 
 // MappedMetric is how scrapers see a metric.
@@ -37,7 +39,8 @@ func ParseDimensionMap(text []byte) (DimensionMap, error) {
 	return m, nil
 }
 
-// of returns how scrapers see a metric of a service, such as "service/historical"; false: not at all.
+// of returns how scrapers see a metric of a service, such as "service/historical"; false: not at
+// all.
 func (m DimensionMap) of(service, metric string) (MappedMetric, bool) {
 	if m == nil {
 		return MappedMetric{}, true
@@ -69,7 +72,8 @@ type point struct {
 	unit float64
 }
 
-// with returns the dimensions of a metric that are mapped, with "" for those that a value does not have.
+// with returns the dimensions of a metric that are mapped, with "" for those that a value does not
+// have.
 func (m MappedMetric) with(dims []string, all bool) (names, values []string) {
 	if all {
 		for i := 0; i+1 < len(dims); i += 2 {
@@ -89,7 +93,8 @@ func (m MappedMetric) with(dims []string, all bool) (names, values []string) {
 	return names, values
 }
 
-// points are what scrapers see, in the order in which it came. Values that differ in no label are one: their sum.
+// points are what scrapers see, in the order in which it came. Values that differ in no label are
+// one: their sum.
 type points struct {
 	list []*point
 	at   map[string]*point

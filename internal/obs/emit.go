@@ -81,7 +81,8 @@ func (e Event) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// Emitter sends events somewhere. Emit is called from one goroutine at a time and does not keep the slice.
+// Emitter sends events somewhere. Emit is called from one goroutine at a time and does not keep the
+// slice.
 type Emitter interface {
 	Emit(ctx context.Context, events []Event) error
 }

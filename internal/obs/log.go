@@ -39,8 +39,8 @@ func (o LogOptions) level() (slog.Level, error) {
 	}
 }
 
-// NewLogger returns a logger to w whose records also show the query, task and trace of their context. Records of one logger and of those
-// made from it are written whole, one after the other.
+// NewLogger returns a logger to w whose records also show the query, task and trace of their
+// context. Records of one logger and of those made from it are written whole, one after the other.
 func NewLogger(w io.Writer, o LogOptions) (*slog.Logger, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err

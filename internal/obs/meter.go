@@ -9,8 +9,9 @@ import (
 	"github.com/hengedb/henge/internal/clock"
 )
 
-// Meter takes what happens, as it happens: how long a query took, how many ended. A Monitor shows it: to scrapers as sums and histograms, to those
-// who take events each time as an event of its own, each count as what came to it in a period. A nil Meter takes nothing.
+// Meter takes what happens, as it happens: how long a query took, how many ended. A Monitor shows
+// it: to scrapers as sums and histograms, to those who take events each time as an event of its
+// own, each count as what came to it in a period. A nil Meter takes nothing.
 type Meter struct {
 	clock clock.Clock
 	// events is whether somebody takes events.
@@ -35,8 +36,8 @@ func NewMeter(c clock.Clock, events bool) *Meter {
 type Occurrence struct {
 	// Service measured it, such as "broker"; Metric is its name, such as "query/time".
 	Service, Metric string
-	// Dims are names and values in turn, of which there are few different ones: scrapers see them. More are further ones of the event only, such
-	// as ids.
+	// Dims are names and values in turn, of which there are few different ones: scrapers see them.
+	// More are further ones of the event only, such as ids.
 	Dims, More []string
 }
 
@@ -56,7 +57,8 @@ type occurrence struct {
 	value float64
 }
 
-// timeBuckets are the upper bounds of histograms of times, in seconds (spec/cluster.md, section 19).
+// timeBuckets are the upper bounds of histograms of times, in seconds (spec/cluster.md, section
+// 19).
 var timeBuckets = []float64{0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 30, 60, 120, 300}
 
 const (
@@ -69,7 +71,8 @@ const (
 // Time takes a duration. Scrapers see a histogram in seconds, events have milliseconds.
 func (m *Meter) Time(o Occurrence, took time.Duration) { m.time(o, took, time.Millisecond) }
 
-// Micros takes a duration that is told in microseconds to those who take events. Scrapers see a histogram in seconds.
+// Micros takes a duration that is told in microseconds to those who take events. Scrapers see a
+// histogram in seconds.
 func (m *Meter) Micros(o Occurrence, took time.Duration) { m.time(o, took, time.Microsecond) }
 
 func (m *Meter) time(o Occurrence, took, unit time.Duration) {
@@ -82,7 +85,8 @@ func (m *Meter) time(o Occurrence, took, unit time.Duration) {
 	m.note(o, float64(took/unit))
 }
 
-// Times takes several durations. A further dimension of their events has their names; "": it is left out.
+// Times takes several durations. A further dimension of their events has their names; "": it is
+// left out.
 func (m *Meter) Times(o Occurrence, dim string, names []string, took []time.Duration) {
 	if m == nil {
 		return
@@ -114,7 +118,8 @@ func (s *series) add(took time.Duration) {
 	}
 }
 
-// Size takes a number that happened, such as the bytes of an answer. Scrapers see the sum, events each.
+// Size takes a number that happened, such as the bytes of an answer. Scrapers see the sum, events
+// each.
 func (m *Meter) Size(o Occurrence, n float64) {
 	if m == nil {
 		return
@@ -125,7 +130,8 @@ func (m *Meter) Size(o Occurrence, n float64) {
 	m.note(o, n)
 }
 
-// Note takes a number that says something by itself only, such as a priority. Events have it, scrapers see nothing.
+// Note takes a number that says something by itself only, such as a priority. Events have it,
+// scrapers see nothing.
 func (m *Meter) Note(o Occurrence, value float64) {
 	if m == nil {
 		return

@@ -14,18 +14,20 @@ import (
 	"github.com/hengedb/henge/internal/clock"
 )
 
-// Sample is a measured value in the words of the interface, such as [segment/count] of a datasource.
+// Sample is a measured value in the words of the interface, such as [segment/count] of a
+// datasource.
 type Sample struct {
 	// Service measured it, such as "coordinator".
 	Service string
 	Metric  string
 	Value   float64
-	// Total says that Value counts since the start of the process: events then carry what came to it, and its name in the format of
-	// Prometheus ends with _total.
+	// Total says that Value counts since the start of the process: events then carry what came to it,
+	// and its name in the format of Prometheus ends with _total.
 	Total bool
 	// Dims are names and values in turn.
 	Dims []string
-	// Alert says that this is no value but something that somebody should look at, in a sentence; Data is about what.
+	// Alert says that this is no value but something that somebody should look at, in a sentence; Data
+	// is about what.
 	Alert string
 	Data  map[string]any
 }
@@ -51,7 +53,8 @@ type MonitorOptions struct {
 	Log    *slog.Logger
 }
 
-// Monitor measures a process: it sends events once a period, and answers scrapes as a prometheus.Collector.
+// Monitor measures a process: it sends events once a period, and answers scrapes as a
+// prometheus.Collector.
 type Monitor struct {
 	o        MonitorOptions
 	measures []Measure
@@ -161,7 +164,8 @@ func (m *Monitor) Collect(out chan<- prometheus.Metric) {
 	}
 }
 
-// point returns how scrapers see a metric with these dimensions, without a value; false: not at all. What is no time can't become one.
+// point returns how scrapers see a metric with these dimensions, without a value; false: not at
+// all. What is no time can't become one.
 func (m *Monitor) point(service, metric string, dims []string, kind string) (point, bool) {
 	service = m.o.Product + "/" + service
 	mapped, ok := m.o.Map.of(service, metric)

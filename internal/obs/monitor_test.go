@@ -16,7 +16,8 @@ import (
 	"github.com/hengedb/henge/internal/testkit/fakeclock"
 )
 
-// Samples are served to scrapers and sent as events: gauges as they are, counters as what came to them.
+// Samples are served to scrapers and sent as events: gauges as they are, counters as what came to
+// them.
 func TestMonitor(t *testing.T) {
 	bodies := make(chan string, 10)
 	status := http.StatusOK

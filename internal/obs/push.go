@@ -17,11 +17,13 @@ import (
 	"github.com/hengedb/henge/internal/clock"
 )
 
-// Pusher gives what scrapers would see to a push gateway of Prometheus, again and again, for processes that can't be scraped.
+// Pusher gives what scrapers would see to a push gateway of Prometheus, again and again, for
+// processes that can't be scraped.
 type Pusher struct {
 	// URL is that of the gateway.
 	URL string
-	// Job is the label "job" of all metrics, and Instance the value of a label that is named like it: together they name the process.
+	// Job is the label "job" of all metrics, and Instance the value of a label that is named like it:
+	// together they name the process.
 	Job, Instance string
 	// Period is the time between two pushes.
 	Period time.Duration

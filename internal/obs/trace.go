@@ -7,8 +7,9 @@ import (
 	"net/http"
 )
 
-// Trace is a position in a distributed trace, as the headers traceparent and tracestate of the W3C recommendation "Trace Context" carry
-// it. Henge hands traces on, so that a query can be followed from its caller through the roles; it records no spans of its own.
+// Trace is a position in a distributed trace, as the headers traceparent and tracestate of the W3C
+// recommendation "Trace Context" carry it. Henge hands traces on, so that a query can be followed
+// from its caller through the roles; it records no spans of its own.
 type Trace struct {
 	trace [16]byte
 	span  [8]byte
@@ -22,14 +23,16 @@ const (
 	tracestateHeader  = "Tracestate"
 )
 
-// maxTraceState is the length of tracestate that must be handed on; longer ones may be dropped, and are.
+// maxTraceState is the length of tracestate that must be handed on; longer ones may be dropped, and
+// are.
 const maxTraceState = 512
 
-// traceparentLength is that of version 00: version, trace id, parent id and flags in hexadecimal, with dashes.
+// traceparentLength is that of version 00: version, trace id, parent id and flags in hexadecimal,
+// with dashes.
 const traceparentLength = len("00-") + 32 + len("-") + 16 + len("-") + 2
 
-// ParseTraceparent reads a traceparent header. It returns false for anything the recommendation calls invalid; a higher version than 00
-// may have more fields, which are ignored.
+// ParseTraceparent reads a traceparent header. It returns false for anything the recommendation
+// calls invalid; a higher version than 00 may have more fields, which are ignored.
 func ParseTraceparent(s string) (Trace, bool) {
 	var t Trace
 	if len(s) < traceparentLength || s[2] != '-' || s[35] != '-' || s[52] != '-' {
@@ -75,7 +78,8 @@ func (t Trace) TraceID() string { return hex.EncodeToString(t.trace[:]) }
 // Sampled reports whether the caller records this trace.
 func (t Trace) Sampled() bool { return t.flags&1 != 0 }
 
-// String returns the traceparent header, version 00. Of the flags it keeps the two that are defined: sampled and random.
+// String returns the traceparent header, version 00. Of the flags it keeps the two that are
+// defined: sampled and random.
 func (t Trace) String() string {
 	dst := append(make([]byte, 0, traceparentLength), "00-"...)
 	dst = hex.AppendEncode(dst, t.trace[:])
@@ -96,7 +100,8 @@ func TraceOf(ctx context.Context) (Trace, bool) {
 	return t, ok
 }
 
-// Extract returns a context of the trace in the headers of a request, or ctx if they have no valid one.
+// Extract returns a context of the trace in the headers of a request, or ctx if they have no valid
+// one.
 func Extract(ctx context.Context, h http.Header) context.Context {
 	// Two traceparent headers are as invalid as a malformed one.
 	if values := h[traceparentHeader]; len(values) == 1 {
@@ -110,7 +115,8 @@ func Extract(ctx context.Context, h http.Header) context.Context {
 	return ctx
 }
 
-// Inject writes the trace of a context to the headers of a request to another role, as a child of what came in.
+// Inject writes the trace of a context to the headers of a request to another role, as a child of
+// what came in.
 func Inject(ctx context.Context, h http.Header) {
 	t, ok := TraceOf(ctx)
 	if !ok {

@@ -21,7 +21,8 @@ type Store struct {
 	meter *obs.Meter
 }
 
-// NewStore returns the task records of meta. It counts in metrics, if that is not nil, how tasks end, and tells meter how long they ran.
+// NewStore returns the task records of meta. It counts in metrics, if that is not nil, how tasks
+// end, and tells meter how long they ran.
 func NewStore(meta *metastore.Store, metrics prometheus.Registerer, meter *obs.Meter) *Store {
 	s := &Store{meta: meta, meter: meter, ended: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "henge_tasks_ended_total", Help: "Tasks by how they ended."}, []string{"status"})}
 	for _, state := range []task.State{task.Succeeded, task.Failed} {
@@ -136,7 +137,8 @@ func (s *Store) ReleaseLocks(ctx context.Context, id string) error {
 	return s.meta.ReleaseLocks(ctx, metastore.Fence{}, id, nil)
 }
 
-// CheckFence returns the fault that a write under ctx would have, if its fence does not hold any more.
+// CheckFence returns the fault that a write under ctx would have, if its fence does not hold any
+// more.
 func (s *Store) CheckFence(ctx context.Context) error { return s.meta.CheckFence(ctx) }
 
 // FinishedTasks implements task.Store.

@@ -2,8 +2,9 @@ package plan
 
 import "github.com/hengedb/henge/internal/expr"
 
-// antiJoins makes anti joins of LEFT joins of which only the rows without a partner are kept, by the NULL of a key that partners have a value in: the
-// way of asking for them in systems without NOT EXISTS.
+// antiJoins makes anti joins of LEFT joins of which only the rows without a partner are kept, by
+// the NULL of a key that partners have a value in: the way of asking for them in systems without
+// NOT EXISTS.
 func (o *optimizer) antiJoins(n Node) Node {
 	n = MapInputs(n, o.antiJoins)
 	f, ok := n.(*Filter)

@@ -6,8 +6,9 @@ import (
 	"github.com/hengedb/henge/internal/expr"
 )
 
-// commonTerms takes what all parts of a disjunction ask out of it: (a AND b) OR (a AND c) is a AND (b OR c), in three-valued logic too. An
-// equality of two tables that is repeated in each part then is the key of a join.
+// commonTerms takes what all parts of a disjunction ask out of it: (a AND b) OR (a AND c) is a AND
+// (b OR c), in three-valued logic too. An equality of two tables that is repeated in each part then
+// is the key of a join.
 func (o *optimizer) commonTerms(n Node) Node {
 	n = MapInputs(n, o.commonTerms)
 	if _, ok := n.(*Project); ok {
@@ -102,8 +103,8 @@ func impliedOf(terms []expr.Expr, ok func(column int) bool) []expr.Expr {
 	return out
 }
 
-// implied returns what a disjunction says of the columns for which ok holds alone: of (a AND x) OR (b AND y) with only a and b over them,
-// a OR b. Nil: nothing.
+// implied returns what a disjunction says of the columns for which ok holds alone: of (a AND x) OR
+// (b AND y) with only a and b over them, a OR b. Nil: nothing.
 func implied(or *expr.Or, ok func(column int) bool) expr.Expr {
 	var out []expr.Expr
 	for _, part := range disjuncts(or, nil) {

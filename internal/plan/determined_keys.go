@@ -6,8 +6,9 @@ import (
 	"github.com/hengedb/henge/internal/expr"
 )
 
-// determinedKeys takes out of a grouping the keys that the keys before them determine, constants among them, and computes them from the
-// groups. At least one key stays: a grouping without keys has a group even over no rows. The order of the groups stays as it is.
+// determinedKeys takes out of a grouping the keys that the keys before them determine, constants
+// among them, and computes them from the groups. At least one key stays: a grouping without keys
+// has a group even over no rows. The order of the groups stays as it is.
 func (o *optimizer) determinedKeys(n Node) Node {
 	n = MapInputs(n, o.determinedKeys)
 	a, ok := n.(*Aggregate)
@@ -43,7 +44,8 @@ func (o *optimizer) determinedKeys(n Node) Node {
 	return out
 }
 
-// keptKeys returns which keys must stay, and by key its place among them, -1: it is determined by others.
+// keptKeys returns which keys must stay, and by key its place among them, -1: it is determined by
+// others.
 func keptKeys(a *Aggregate, p *Project) (keep, to []int) {
 	to = make([]int, len(a.Keys))
 	for i, k := range a.Keys {

@@ -1,8 +1,10 @@
-// Package plan gives the relational algebra of Henge: the operators a query is made of (node.go), the rules that turn a plan into a
-// cheaper one with the same rows (Optimize), and texts of plans for people and goldens (Format).
+// Package plan gives the relational algebra of Henge: the operators a query is made of (node.go),
+// the rules that turn a plan into a cheaper one with the same rows (Optimize), and texts of plans
+// for people and goldens (Format).
 //
-// A front end (internal/sql, internal/native) builds a plan, Optimize rewrites it, internal/exec runs it. Nodes are immutable and name
-// columns by position, so that a rule that moves an expression only has to renumber it.
+// A front end (internal/sql, internal/native) builds a plan, Optimize rewrites it, internal/exec
+// runs it. Nodes are immutable and name columns by position, so that a rule that moves an
+// expression only has to renumber it.
 //
 //	node.go, inputs.go the operators, and how to rebuild and walk them
 //	exprs.go           what rules do with expressions: compare, renumber, substitute
@@ -33,9 +35,10 @@
 //	time_intervals.go  conditions on __time become intervals of a scan
 //	prune_columns.go   columns nobody reads are not computed
 //
-// Each rule has a name (RuleNames); Options switches rules off one by one, which must never change an answer, only its price. What a
-// rule may assume is what node.go says about the operators; nothing here looks at data, only at statistics a caller gives.
+// Each rule has a name (RuleNames); Options switches rules off one by one, which must never change
+// an answer, only its price. What a rule may assume is what node.go says about the operators;
+// nothing here looks at data, only at statistics a caller gives.
 //
-// Deliberately elsewhere: how an expression is evaluated (expr), where a fragment runs (dispatch), the JSON of native queries
-// (plan/nativejson).
+// Deliberately elsewhere: how an expression is evaluated (expr), where a fragment runs (dispatch),
+// the JSON of native queries (plan/nativejson).
 package plan

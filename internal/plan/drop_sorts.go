@@ -1,7 +1,7 @@
 package plan
 
-// dropSorts removes orders that nobody sees: those of rows that are grouped, built into a hash table, compared as sets, or sorted again. A
-// sort with a limit picks rows and stays.
+// dropSorts removes orders that nobody sees: those of rows that are grouped, built into a hash
+// table, compared as sets, or sorted again. A sort with a limit picks rows and stays.
 func (o *optimizer) dropSorts(n Node) Node {
 	n = MapInputs(n, o.dropSorts)
 	switch x := n.(type) {

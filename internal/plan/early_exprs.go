@@ -6,9 +6,10 @@ import (
 	"github.com/hengedb/henge/internal/expr"
 )
 
-// earlyExprs computes what a projection of a join computes from one side on that side, where it has fewer rows: a label made of a
-// dimension's columns once per row of the dimension, and not for each fact. Only what can't fail moves, for it is then computed of rows
-// without a partner too; and from a side that an outer join pads with NULLs only what is NULL for them.
+// earlyExprs computes what a projection of a join computes from one side on that side, where it has
+// fewer rows: a label made of a dimension's columns once per row of the dimension, and not for each
+// fact. Only what can't fail moves, for it is then computed of rows without a partner too; and from
+// a side that an outer join pads with NULLs only what is NULL for them.
 func (o *optimizer) earlyExprs(n Node) Node {
 	if p, ok := n.(*Project); ok {
 		if j, ok := p.Input.(*Join); ok {
@@ -69,7 +70,8 @@ func (o *optimizer) early(p *Project, j *Join) Node {
 	return out
 }
 
-// fewest returns of how many rows e, over the columns of n, is computed where it has fewest, -1: that is not known.
+// fewest returns of how many rows e, over the columns of n, is computed where it has fewest, -1:
+// that is not known.
 func (o *optimizer) fewest(n Node, e expr.Expr) float64 {
 	if j, ok := n.(*Join); ok {
 		for _, s := range earlySides(j) {
@@ -138,7 +140,8 @@ var harmlessFunctions = []string{
 	"IS TRUE", "IS NOT TRUE", "IS FALSE", "IS NOT FALSE", "COALESCE", "NVL", "NULLIF", "+", "-", "*", "TIME_FLOOR", "TIME_EXTRACT",
 }
 
-// checkedConstants have further arguments that are periods or patterns: as constants they are checked when the statement is bound.
+// checkedConstants have further arguments that are periods or patterns: as constants they are
+// checked when the statement is bound.
 var checkedConstants = []string{"TIME_FLOOR", "TIME_EXTRACT", "LIKE"}
 
 // harmless reports whether computing e never fails.

@@ -63,7 +63,8 @@ func (o *optimizer) rows(n Node) float64 {
 // joinSize is what is known of a join's result.
 type joinSize struct{ rows, distinct float64 }
 
-// sizeOf returns the size of a join, which is computed once: each of a chain of joins asks for those below it several times.
+// sizeOf returns the size of a join, which is computed once: each of a chain of joins asks for
+// those below it several times.
 func (o *optimizer) sizeOf(x *Join) joinSize {
 	size, ok := o.sizes[x]
 	if !ok {
@@ -118,7 +119,8 @@ func (o *optimizer) joinRows(x *Join) float64 {
 	return rows
 }
 
-// distinct estimates how many different values a key of n's rows would have, did no condition take some away; -1 when nothing is known.
+// distinct estimates how many different values a key of n's rows would have, did no condition take
+// some away; -1 when nothing is known.
 func (o *optimizer) distinct(n Node) float64 {
 	switch x := n.(type) {
 	case *Scan:

@@ -7,8 +7,8 @@ import (
 	"github.com/hengedb/henge/internal/expr"
 )
 
-// MapOperands returns e with f applied to each direct operand, and e itself if that changed nothing. Unlike expr.Rewrite it lets the
-// caller decide how far to descend.
+// MapOperands returns e with f applied to each direct operand, and e itself if that changed
+// nothing. Unlike expr.Rewrite it lets the caller decide how far to descend.
 func MapOperands(e expr.Expr, f func(expr.Expr) expr.Expr) expr.Expr {
 	switch x := e.(type) {
 	case *expr.Call:

@@ -5,7 +5,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// foldConstants computes what reads no column, drops terms that decide nothing, and turns what can have no rows into an empty relation.
+// foldConstants computes what reads no column, drops terms that decide nothing, and turns what can
+// have no rows into an empty relation.
 func (o *optimizer) foldConstants(n Node) Node {
 	n = MapInputs(n, o.foldConstants)
 	folded := MapExprs(n, o.fold)
@@ -169,8 +170,8 @@ func Bool(b bool) *expr.Literal {
 	return &expr.Literal{Value: v, T: expr.Of(expr.Boolean).NotNull()}
 }
 
-// fold computes the constants in e and drops terms that decide nothing. What can't be computed stays: the rows that meet it, if any do,
-// get the error.
+// fold computes the constants in e and drops terms that decide nothing. What can't be computed
+// stays: the rows that meet it, if any do, get the error.
 func (o *optimizer) fold(e expr.Expr) expr.Expr {
 	if o.options.KeepFilters && (e.Type().Base == expr.Other || e.Type().Multi) && expr.IsConstant(e) {
 		return e
@@ -275,7 +276,8 @@ func sameKind(e expr.Expr, and bool) []expr.Expr {
 	return nil
 }
 
-// containsSame looks for t among the last few terms only, so that a filter of thousands of terms stays linear.
+// containsSame looks for t among the last few terms only, so that a filter of thousands of terms
+// stays linear.
 func containsSame(list []expr.Expr, t expr.Expr) bool {
 	const window = 32
 	for _, x := range list[max(0, len(list)-window):] {

@@ -6,7 +6,8 @@ import (
 	"github.com/hengedb/henge/internal/invariant"
 )
 
-// inputFields returns where n has its inputs, one (second is nil) or two; nil: it has none, or a list of them (Union).
+// inputFields returns where n has its inputs, one (second is nil) or two; nil: it has none, or a
+// list of them (Union).
 func inputFields(n Node) (first, second *Node) {
 	switch x := n.(type) {
 	case *Filter:
@@ -78,7 +79,8 @@ func copied[T any](n *T) *T {
 	return &c
 }
 
-// over returns n with left and, where it has two inputs, right as its inputs; n itself if they are the ones it has.
+// over returns n with left and, where it has two inputs, right as its inputs; n itself if they are
+// the ones it has.
 func over(n, left, right Node) Node {
 	first, second := inputFields(n)
 	if *first == left && (second == nil || *second == right) {
@@ -117,8 +119,8 @@ func WithInputs(n Node, in []Node) Node {
 	return n
 }
 
-// MapInputs returns n with f applied to each input, the leftmost first. Rules call it for every node of a plan: it allocates nothing
-// but the node, and that only where an input changed.
+// MapInputs returns n with f applied to each input, the leftmost first. Rules call it for every
+// node of a plan: it allocates nothing but the node, and that only where an input changed.
 func MapInputs(n Node, f func(Node) Node) Node {
 	if u, ok := n.(*Union); ok {
 		in := make([]Node, len(u.Ins))
@@ -227,7 +229,8 @@ func ownColumn(n Node, i int) Column {
 	return n.Columns()[i]
 }
 
-// Walk calls f for n and then for everything below it, until f returns false for a node, whose inputs are then left out.
+// Walk calls f for n and then for everything below it, until f returns false for a node, whose
+// inputs are then left out.
 func Walk(n Node, f func(Node) bool) {
 	if !f(n) {
 		return
@@ -247,7 +250,8 @@ func Walk(n Node, f func(Node) bool) {
 	}
 }
 
-// OverGroups reports whether the rows of n are groups, fewer or combined with others, and not rows of a table.
+// OverGroups reports whether the rows of n are groups, fewer or combined with others, and not rows
+// of a table.
 func OverGroups(n Node) bool {
 	for {
 		if _, ok := n.(*Aggregate); ok {
@@ -261,7 +265,8 @@ func OverGroups(n Node) bool {
 	}
 }
 
-// overAnswers reports whether the rows of n are constants or what another query answered, and not rows of a table.
+// overAnswers reports whether the rows of n are constants or what another query answered, and not
+// rows of a table.
 func overAnswers(n Node) bool {
 	for {
 		switch x := n.(type) {

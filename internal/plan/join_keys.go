@@ -2,8 +2,9 @@ package plan
 
 import "github.com/hengedb/henge/internal/expr"
 
-// joinKeys takes the equalities between the two sides out of a join condition and makes them keys, so that the join can hash. A side of
-// an equality that is no column is computed by a projection below the join.
+// joinKeys takes the equalities between the two sides out of a join condition and makes them keys,
+// so that the join can hash. A side of an equality that is no column is computed by a projection
+// below the join.
 func (o *optimizer) joinKeys(n Node) Node {
 	n = MapInputs(n, o.joinKeys)
 	x, ok := n.(*Join)
@@ -68,7 +69,8 @@ func Select(n Node, keep []int) *Project {
 	return p
 }
 
-// equality takes e apart if it compares an expression of the left side for equality with one of the right side, of one physical type.
+// equality takes e apart if it compares an expression of the left side for equality with one of the
+// right side, of one physical type.
 func equality(e expr.Expr, width int) (left, right expr.Expr, nullSafe, ok bool) {
 	c, is := e.(*expr.Call)
 	if !is || len(c.Args) != 2 || c.Fn.Name != fnEqual && c.Fn.Name != fnNotDistinct {

@@ -6,14 +6,17 @@ import (
 	"github.com/hengedb/henge/internal/expr"
 )
 
-// maxOrderedJoins bounds the inputs of the inner joins that are put in order together: choosing takes the third power of it.
+// maxOrderedJoins bounds the inputs of the inner joins that are put in order together: choosing
+// takes the third power of it.
 const maxOrderedJoins = 256
 
-// joinOrder puts the inputs of neighbouring inner joins into another order when that is expected to make far fewer rows on the way: first
-// the pair whose join is smallest, then the next (greedy operator ordering, Fegaras 1998). Inputs that no condition connects come last.
+// joinOrder puts the inputs of neighbouring inner joins into another order when that is expected to
+// make far fewer rows on the way: first the pair whose join is smallest, then the next (greedy
+// operator ordering, Fegaras 1998). Inputs that no condition connects come last.
 //
-// The estimates are rough: rows of tables, guesses of what conditions keep, and that an equality finds the rows of the side with fewer
-// different keys. Where rows are not known all inputs count the same, and only joins without a condition are avoided.
+// The estimates are rough: rows of tables, guesses of what conditions keep, and that an equality
+// finds the rows of the side with fewer different keys. Where rows are not known all inputs count
+// the same, and only joins without a condition are avoided.
 func (o *optimizer) joinOrder(n Node) Node {
 	if !isInner(n) {
 		return MapInputs(n, o.joinOrder)
@@ -58,7 +61,8 @@ func (o *optimizer) orderInputs(n Node, count *int) Node {
 	return MapInputs(n, o.joinOrder)
 }
 
-// joinGraph is the inputs of a tree of inner joins and the conditions between them. Columns are numbered through all inputs.
+// joinGraph is the inputs of a tree of inner joins and the conditions between them. Columns are
+// numbered through all inputs.
 type joinGraph struct {
 	o      *optimizer
 	inputs []joinInput
@@ -129,7 +133,8 @@ func (g *joinGraph) add(n Node) (columns []int) {
 	return g.input(n)
 }
 
-// written returns what a tree that was added costs as it was written; next is the number of its first input.
+// written returns what a tree that was added costs as it was written; next is the number of its
+// first input.
 func (g *joinGraph) written(n Node, next *int) joined {
 	switch x := n.(type) {
 	case *Join:
@@ -147,9 +152,10 @@ func (g *joinGraph) written(n Node, next *int) joined {
 	return g.alone(*next-1, nil)
 }
 
-// equate puts columns that are equal in all results into one class: a = b and b = c make three of them. None of them has more values that find
-// partners than the smallest of their tables has rows: customers and suppliers that are joined by their nations have as many as there are
-// nations, if nations are joined too.
+// equate puts columns that are equal in all results into one class: a = b and b = c make three of
+// them. None of them has more values that find partners than the smallest of their tables has rows:
+// customers and suppliers that are joined by their nations have as many as there are nations, if
+// nations are joined too.
 func (g *joinGraph) equate() {
 	g.same, g.values = make([]int, len(g.owner)), make([]float64, len(g.owner))
 	for c, input := range g.owner {
@@ -329,7 +335,8 @@ func (p joinPair) better(q joinPair) bool {
 	return p.rows < q.rows
 }
 
-// filtered asks the conditions that read exactly some inputs, one or none, of n. Most of them are elsewhere: filters are pushed before.
+// filtered asks the conditions that read exactly some inputs, one or none, of n. Most of them are
+// elsewhere: filters are pushed before.
 func (g *joinGraph) filtered(n Node, inputs inputSet, at func(column int) int) Node {
 	var own []expr.Expr
 	for i := range g.terms {
@@ -364,7 +371,8 @@ func (g *joinGraph) estimate(l, r *joined) (out joined, condition bool) {
 		keys *= g.different(t)
 	}
 	if keyed {
-		// Keys of several columns are rarely independent of each other: there are no more of them than rows that have them.
+		// Keys of several columns are rarely independent of each other: there are no more of them than
+		// rows that have them.
 		out.rows /= max(1, min(keys, g.combinations(ofLeft), g.combinations(ofRight)))
 	}
 	out.rows = max(out.rows, 1)
@@ -396,8 +404,8 @@ func (g *joinGraph) combinations(inputs inputSet) float64 {
 	return product
 }
 
-// build joins two parts on all terms between them. The larger one streams, or one that is joined already and so is there row by row in any
-// case, unless it is far smaller.
+// build joins two parts on all terms between them. The larger one streams, or one that is joined
+// already and so is there row by row in any case, unless it is far smaller.
 func (g *joinGraph) build(l, r joined) joined {
 	if l.weight() < r.weight() {
 		l, r = r, l

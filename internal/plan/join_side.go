@@ -2,9 +2,10 @@ package plan
 
 import "github.com/hengedb/henge/internal/expr"
 
-// streamingWeight is how many rows the other side must have to stream in place of one that is a join itself, of which about so many rows are
-// expected. These are wide, and made by many workers, where a table is built by one; estimates of joins are often far too low, and a table of
-// few rows costs next to nothing.
+// streamingWeight is how many rows the other side must have to stream in place of one that is a
+// join itself, of which about so many rows are expected. These are wide, and made by many workers,
+// where a table is built by one; estimates of joins are often far too low, and a table of few rows
+// costs next to nothing.
 func streamingWeight(rows float64) float64 {
 	const times, few = 4, 65_536
 	return max(times*rows, few)
@@ -21,10 +22,12 @@ func isJoined(n Node) bool {
 	return false
 }
 
-// joinSide makes the side of a join that has fewer rows the right one, which is built into a hash table while the left one streams.
+// joinSide makes the side of a join that has fewer rows the right one, which is built into a hash
+// table while the left one streams.
 func (o *optimizer) joinSide(n Node) Node { return o.sides(n, true) }
 
-// fewRows is up to how many rows a side may be built though the other one has fewer, to keep the order of rows.
+// fewRows is up to how many rows a side may be built though the other one has fewer, to keep the
+// order of rows.
 const fewRows = 100_000
 
 // sides is joinSide for a node whose rows are read in their order, or in any.
@@ -43,7 +46,8 @@ func (o *optimizer) sides(n Node, inOrder bool) Node {
 	if inOrder && x.Kind != Right && right >= 0 && right <= fewRows { // rows come in the order of the left side, as in the reference
 		return n
 	}
-	// An unknown side is taken to be large. A swap must pay for the projection that restores the order of columns.
+	// An unknown side is taken to be large. A swap must pay for the projection that restores the order
+	// of columns.
 	const worthwhile = 1.5
 	if left < 0 || right >= 0 && right <= worthwhile*left || isJoined(x.Left) && right <= streamingWeight(left) {
 		return n

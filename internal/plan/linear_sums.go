@@ -8,8 +8,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// linearSums computes several sums of one whole number plus different constants from a single sum and a count: SUM(x + c) is
-// SUM(x) + c * COUNT(x), exactly, as whole numbers wrap around in both.
+// linearSums computes several sums of one whole number plus different constants from a single sum
+// and a count: SUM(x + c) is SUM(x) + c * COUNT(x), exactly, as whole numbers wrap around in both.
 func (o *optimizer) linearSums(n Node) Node {
 	n = MapInputs(n, o.linearSums)
 	a, ok := n.(*Aggregate)
@@ -101,8 +101,8 @@ type linearRewrite struct {
 	sums []expr.Expr // by old aggregate; nil: it stays
 }
 
-// replace makes one sum and one count of a group. The expressions refer to the new aggregates by their place after the keys and all
-// old aggregates.
+// replace makes one sum and one count of a group. The expressions refer to the new aggregates by
+// their place after the keys and all old aggregates.
 func (r *linearRewrite) replace(g *shiftedSums, a *Aggregate) {
 	at := len(r.in.Exprs)
 	r.in.Exprs, r.in.Names = append(r.in.Exprs, g.x), append(r.in.Names, "$x")

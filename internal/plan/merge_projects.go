@@ -2,7 +2,8 @@ package plan
 
 import "github.com/hengedb/henge/internal/expr"
 
-// mergeProjects makes a projection of a projection one, where nothing is then computed twice, and drops projections that change nothing.
+// mergeProjects makes a projection of a projection one, where nothing is then computed twice, and
+// drops projections that change nothing.
 func (o *optimizer) mergeProjects(n Node) Node { return o.merge(n, true) }
 
 // merge works on n; names tells that the names of n's columns matter to the node above.
@@ -41,7 +42,8 @@ func (o *optimizer) merge(n Node, names bool) Node {
 	return p
 }
 
-// mergeable reports whether every expression of inner that costs anything is used at most once by outer, and nothing volatile moves.
+// mergeable reports whether every expression of inner that costs anything is used at most once by
+// outer, and nothing volatile moves.
 func mergeable(outer, inner *Project) bool {
 	uses := make([]int, len(inner.Exprs))
 	size := 0
@@ -93,7 +95,8 @@ func substitute(e expr.Expr, exprs []expr.Expr) expr.Expr {
 	})
 }
 
-// isIdentity reports whether p gives its input's columns in their order, and under their names if names count.
+// isIdentity reports whether p gives its input's columns in their order, and under their names if
+// names count.
 func isIdentity(p *Project, names bool) bool {
 	if Width(p.Input) != len(p.Exprs) {
 		return false

@@ -6,8 +6,9 @@ import (
 	"github.com/hengedb/henge/internal/agg"
 )
 
-// markMerging says of the aggregates of a plan, as it was written, which are over groups, constants and answers of other queries, because
-// the reference doesn't merge what it makes of those. Rules may swap what the rows of a join come from, and put groups below them.
+// markMerging says of the aggregates of a plan, as it was written, which are over groups, constants
+// and answers of other queries, because the reference doesn't merge what it makes of those. Rules
+// may swap what the rows of a join come from, and put groups below them.
 func markMerging(n Node) Node {
 	n = MapInputs(n, markMerging)
 	switch x := n.(type) {

@@ -10,12 +10,13 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// Node is a relational operator: a function from the rows of its inputs to rows. The concrete nodes are in this file; nothing else
-// implements it. Nodes are immutable: rules build new ones. Columns are identified by position; names are for the outermost output
-// and for people.
+// Node is a relational operator: a function from the rows of its inputs to rows. The concrete nodes
+// are in this file; nothing else implements it. Nodes are immutable: rules build new ones. Columns
+// are identified by position; names are for the outermost output and for people.
 //
-// Scalar expressions occur in Project, Filter, Join and Scan only. Aggregates, sorts, windows and unnests name columns of their
-// input; the binder puts a Project below them that computes what they need.
+// Scalar expressions occur in Project, Filter, Join and Scan only. Aggregates, sorts, windows and
+// unnests name columns of their input; the binder puts a Project below them that computes what they
+// need.
 type Node interface {
 	// Columns returns the output columns. Callers must not change the slice.
 	Columns() []Column
@@ -27,7 +28,8 @@ type Node interface {
 // TimeColumn is the name of the primary time column of a datasource.
 const TimeColumn = "__time"
 
-// OuterColumn is the name of the columns of a subquery's plan that have the values of a column of the query around it.
+// OuterColumn is the name of the columns of a subquery's plan that have the values of a column of
+// the query around it.
 const OuterColumn = "$outer"
 
 // Column is an output column of a node.
@@ -40,11 +42,13 @@ type Column struct {
 type Scan struct {
 	DataSource string
 	Out        []Column // the columns read, by name
-	// Intervals bound __time; nil: all of time. They are implied by Filter's terms on __time that were moved here.
+	// Intervals bound __time; nil: all of time. They are implied by Filter's terms on __time that were
+	// moved here.
 	Intervals []chrono.Interval
 	// Filter, over Out, keeps rows for which it is true; nil keeps all.
 	Filter expr.Expr
-	// Limit stops the scan after that many rows, -1: none. Time is the order wanted of rows: -1 descending, 1 ascending, 0 any.
+	// Limit stops the scan after that many rows, -1: none. Time is the order wanted of rows: -1
+	// descending, 1 ascending, 0 any.
 	Limit int64
 	Time  int
 }
@@ -60,7 +64,8 @@ type External struct {
 	Source json.RawMessage
 	Format json.RawMessage
 	Out    []Column
-	// Declared are all columns that the statement gives the data, where Out is only some of them; nil: Out.
+	// Declared are all columns that the statement gives the data, where Out is only some of them; nil:
+	// Out.
 	Declared []Column
 }
 
@@ -72,7 +77,8 @@ func (n *External) Signature() []Column {
 	return n.Out
 }
 
-// System reads a table that the process computes: INFORMATION_SCHEMA.* and sys.*. The catalog gives its rows.
+// System reads a table that the process computes: INFORMATION_SCHEMA.* and sys.*. The catalog gives
+// its rows.
 type System struct {
 	Schema, Table string
 	Out           []Column
@@ -91,17 +97,20 @@ type Project struct {
 	Names []string
 }
 
-// Aggregate groups by the columns Keys of Input and computes Aggs per group. Output: the keys, then the aggregates, then, if Sets
-// is not nil and Grouping is set, the BIGINT grouping id (bit i, counted from the right, is set when Keys[len-1-i] is not in the set).
-// Without keys there is exactly one group, also over no rows.
+// Aggregate groups by the columns Keys of Input and computes Aggs per group. Output: the keys, then
+// the aggregates, then, if Sets is not nil and Grouping is set, the BIGINT grouping id (bit i,
+// counted from the right, is set when Keys[len-1-i] is not in the set). Without keys there is
+// exactly one group, also over no rows.
 type Aggregate struct {
 	Input Node
 	Keys  []int
-	// Sets are the grouping sets, each a list of indexes into Keys; nil: one set of all keys. Keys not in a set are NULL.
+	// Sets are the grouping sets, each a list of indexes into Keys; nil: one set of all keys. Keys not
+	// in a set are NULL.
 	Sets     [][]int
 	Grouping bool
 	Aggs     []AggCall
-	// Order is the order, over Input, in which the rows of a group reach the aggregates that depend on it; nil: any.
+	// Order is the order, over Input, in which the rows of a group reach the aggregates that depend on
+	// it; nil: any.
 	Order []SortKey
 }
 
@@ -124,7 +133,8 @@ type SortKey struct {
 	NullsFirst bool
 }
 
-// Sort orders rows, then skips Offset and keeps at most Limit (-1: all). Equal rows keep no particular order.
+// Sort orders rows, then skips Offset and keeps at most Limit (-1: all). Equal rows keep no
+// particular order.
 type Sort struct {
 	Input  Node
 	Keys   []SortKey
@@ -142,9 +152,9 @@ type Limit struct {
 // JoinKind says which rows without a partner survive.
 type JoinKind uint8
 
-// The kinds of join. Semi and Anti give left columns only. AntiNull is NOT IN: no left row survives once the right side holds a
-// NULL key, nor one whose own key is NULL unless the right side is empty. Single is a scalar subquery: left outer, and more than one
-// partner is an error.
+// The kinds of join. Semi and Anti give left columns only. AntiNull is NOT IN: no left row survives
+// once the right side holds a NULL key, nor one whose own key is NULL unless the right side is
+// empty. Single is a scalar subquery: left outer, and more than one partner is an error.
 const (
 	Inner JoinKind = iota
 	Left
@@ -156,14 +166,16 @@ const (
 	Single
 )
 
-// EquiKey is an equality between a column of the left and a column of the right input, of the same physical type.
+// EquiKey is an equality between a column of the left and a column of the right input, of the same
+// physical type.
 type EquiKey struct {
 	Left, Right int
 	// NullSafe makes it IS NOT DISTINCT FROM.
 	NullSafe bool
 }
 
-// Join pairs rows for which all keys are equal and On, over the columns of left then right, is true (nil: always).
+// Join pairs rows for which all keys are equal and On, over the columns of left then right, is true
+// (nil: always).
 type Join struct {
 	Kind        JoinKind
 	Left, Right Node
@@ -195,9 +207,10 @@ type SetOp struct {
 	Left, Right Node
 }
 
-// Unnest gives one row per element of the list columns Lists, side by side, followed by the elements as last columns (and, with
-// Ordinality, their 1-based position). Where one list is shorter than another its elements are NULL. Rows without elements vanish, or
-// with Outer stay with NULL.
+// Unnest gives one row per element of the list columns Lists, side by side, followed by the
+// elements as last columns (and, with Ordinality, their 1-based position). Where one list is
+// shorter than another its elements are NULL. Rows without elements vanish, or with Outer stay with
+// NULL.
 type Unnest struct {
 	Input      Node
 	Lists      []UnnestList
@@ -212,7 +225,8 @@ type UnnestList struct {
 	Elem   expr.Type
 }
 
-// UnnestOf unnests one column of in under the column's name, its rows without elements kept: how multi-value strings are grouped.
+// UnnestOf unnests one column of in under the column's name, its rows without elements kept: how
+// multi-value strings are grouped.
 func UnnestOf(in Node, column int) *Unnest {
 	c := ColumnAt(in, column)
 	return &Unnest{Input: in, Lists: []UnnestList{{Column: column, Name: c.Name, Elem: c.Type.Elem()}}, Outer: true}
@@ -235,15 +249,16 @@ type WindowCall struct {
 	Frame       Frame
 }
 
-// Frame is the frame of a window call. Bounds are offsets in rows (or range units): negative is preceding.
+// Frame is the frame of a window call. Bounds are offsets in rows (or range units): negative is
+// preceding.
 type Frame struct {
 	Range                bool
 	Groups               bool
 	FromUnbounded        bool
 	ToUnbounded          bool
 	FromOffset, ToOffset int64
-	// FromColumn and ToColumn, when not -1, give the offset per row; with Values, which only a Range has, they give the value of the order
-	// column at which the frame begins or ends.
+	// FromColumn and ToColumn, when not -1, give the offset per row; with Values, which only a Range
+	// has, they give the value of the order column at which the frame begins or ends.
 	FromColumn, ToColumn int
 	Values               bool
 	Exclude              FrameExclusion
@@ -270,14 +285,16 @@ func (x FrameExclusion) String() string {
 	return [...]string{"no others", "current row", "group", "ties"}[x]
 }
 
-// Shared is a relation that is read in several places of the plan and computed once. Nodes with the same ID have equal inputs.
+// Shared is a relation that is read in several places of the plan and computed once. Nodes with the
+// same ID have equal inputs.
 type Shared struct {
 	ID    int
 	Input Node
 }
 
-// Buckets gives the starts of the time buckets in which a datasource may have rows: those between its first and its last row,
-// within the intervals of the scan that Input is made of. Input is not run.
+// Buckets gives the starts of the time buckets in which a datasource may have rows: those between
+// its first and its last row, within the intervals of the scan that Input is made of. Input is not
+// run.
 type Buckets struct {
 	Input       Node
 	Granularity chrono.Granularity
@@ -308,7 +325,8 @@ type Write struct {
 	Cluster []int
 	// Hidden is how many of the last columns of Input are there for Cluster only and are not stored.
 	Hidden int
-	// Rollup says that the statement groups and keeps aggregates in their intermediate form (finalizeAggregations=false).
+	// Rollup says that the statement groups and keeps aggregates in their intermediate form
+	// (finalizeAggregations=false).
 	Rollup bool
 }
 
@@ -379,7 +397,8 @@ func (n *Limit) Columns() []Column { return n.Input.Columns() }
 // LeftOnly reports whether the rows are some of the left's, without columns of the right.
 func (n *Join) LeftOnly() bool { return n.Kind == Semi || n.Kind == Anti || n.Kind == AntiNull }
 
-// Columns returns left then right columns (left only for Semi, Anti and AntiNull), nullable where a partner may be missing.
+// Columns returns left then right columns (left only for Semi, Anti and AntiNull), nullable where a
+// partner may be missing.
 func (n *Join) Columns() []Column {
 	left := n.Left.Columns()
 	if n.LeftOnly() {
@@ -399,7 +418,8 @@ func (n *Join) Columns() []Column {
 	return out
 }
 
-// mayLackPartner reports whether the columns of the left and those of the right are NULL in some rows for want of a partner.
+// mayLackPartner reports whether the columns of the left and those of the right are NULL in some
+// rows for want of a partner.
 func (n *Join) mayLackPartner() (left, right bool) {
 	return n.Kind == Right || n.Kind == Full, n.Kind == Left || n.Kind == Full || n.Kind == Single
 }

@@ -7,7 +7,8 @@ import (
 	"github.com/hengedb/henge/internal/expr"
 )
 
-// FormatOperators writes an expression as operators before their operands, and columns by their position: =($1, 'x').
+// FormatOperators writes an expression as operators before their operands, and columns by their
+// position: =($1, 'x').
 func FormatOperators(e expr.Expr) string {
 	return FormatOperatorsOver(e, func(c *expr.Column) string { return "$" + strconv.Itoa(c.Index) })
 }

@@ -12,13 +12,16 @@ type Options struct {
 	Off []string
 	// Rows estimates how many rows a scan reads before its filter; nil, or a negative answer: unknown.
 	Rows func(*Scan) float64
-	// LargeSide is from how many rows on the smaller side of a join is too large to be sent to the servers that hold the larger one; 0:
-	// nothing is sent, all rows are here.
+	// LargeSide is from how many rows on the smaller side of a join is too large to be sent to the
+	// servers that hold the larger one; 0: nothing is sent, all rows are here.
 	LargeSide float64
-	// ReducedScan is from how many rows on it is worth to read a scan by the keys of a join above; 0: the default.
+	// ReducedScan is from how many rows on it is worth to read a scan by the keys of a join above; 0:
+	// the default.
 	ReducedScan float64
-	// KeepFilters says that conditions over joins and unions stay over them, values that joins ask of columns stay in their conditions, that constant rows keep their columns and unions which are only counted the last of them, and that what
-	// has no constants of its type in the reference is not computed beforehand, for plans that are read.
+	// KeepFilters says that conditions over joins and unions stay over them, values that joins ask of
+	// columns stay in their conditions, that constant rows keep their columns and unions which are
+	// only counted the last of them, and that what has no constants of its type in the reference is
+	// not computed beforehand, for plans that are read.
 	KeepFilters bool
 	// KeepUnmet says that conditions which are never true stay where they are.
 	KeepUnmet bool
@@ -28,8 +31,9 @@ type Options struct {
 	Fired func(rule string)
 }
 
-// rules are the passes in the order they run. A rule may come twice: pushing filters down makes projections that can be merged, and
-// pruning columns makes new ones. A rule with nodes of its own is left out where the plan has none of them.
+// rules are the passes in the order they run. A rule may come twice: pushing filters down makes
+// projections that can be merged, and pruning columns makes new ones. A rule with nodes of its own
+// is left out where the plan has none of them.
 var rules = []struct {
 	name  string
 	apply func(*optimizer, Node) Node
@@ -74,7 +78,8 @@ func RuleNames() []string {
 	return names
 }
 
-// Optimize returns a plan with the same rows as n that is cheaper to run. The names and types of n's columns stay.
+// Optimize returns a plan with the same rows as n that is cheaper to run. The names and types of
+// n's columns stay.
 func Optimize(n Node, o Options) Node {
 	o.Context.Constants = &expr.Constants{}
 	n = markMerging(n)
@@ -137,7 +142,8 @@ func (o *optimizer) fired() {
 	}
 }
 
-// MapExprs returns n with f applied to its own expressions; Scan, Filter, Project and Join have some.
+// MapExprs returns n with f applied to its own expressions; Scan, Filter, Project and Join have
+// some.
 func MapExprs(n Node, f func(expr.Expr) expr.Expr) Node {
 	switch x := n.(type) {
 	case *Scan:

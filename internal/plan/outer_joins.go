@@ -6,8 +6,9 @@ import (
 	"github.com/hengedb/henge/internal/expr"
 )
 
-// outerJoins makes an outer join narrower where a join above it finds no partner for its rows of NULLs: in `(a LEFT JOIN b) JOIN c ON c.y = b.x`
-// the first one is an inner join. Inner joins are put in order together then, and read only what their small sides have. What conditions over a
+// outerJoins makes an outer join narrower where a join above it finds no partner for its rows of
+// NULLs: in `(a LEFT JOIN b) JOIN c ON c.y = b.x` the first one is an inner join. Inner joins are
+// put in order together then, and read only what their small sides have. What conditions over a
 // single join say of it is seen when they are pushed (strengthen).
 func (o *optimizer) outerJoins(n Node) Node {
 	outer := false
@@ -24,7 +25,8 @@ func (o *optimizer) outerJoins(n Node) Node {
 
 func isOuter(k JoinKind) bool { return k == Left || k == Right || k == Full }
 
-// narrower returns the kind of an outer join of which only those rows count that have a partner on the sides needed.
+// narrower returns the kind of an outer join of which only those rows count that have a partner on
+// the sides needed.
 func narrower(kind JoinKind, leftNeeded, rightNeeded bool) JoinKind {
 	switch {
 	case kind == Full && leftNeeded && rightNeeded, kind == Left && rightNeeded, kind == Right && leftNeeded:
@@ -66,7 +68,8 @@ func (o *optimizer) narrowJoin(x *Join, given []int) Node {
 		c.Kind = kind
 		x = &c
 	}
-	// What counts of the left side has values where the pairs have, unless rows without a partner count, too; of the right side likewise.
+	// What counts of the left side has values where the pairs have, unless rows without a partner
+	// count, too; of the right side likewise.
 	met := metBy(x)
 	left, right := slices.Clone(given), slices.Clone(given)
 	switch x.Kind {
@@ -86,7 +89,8 @@ func (o *optimizer) narrowJoin(x *Join, given []int) Node {
 	return WithInputs(x, []Node{o.narrow(x.Left, left), o.narrow(x.Right, right)})
 }
 
-// metBy returns the columns, of both sides of a join, that have values in every pair which it finds.
+// metBy returns the columns, of both sides of a join, that have values in every pair which it
+// finds.
 func metBy(x *Join) []int {
 	var met []int
 	width := Width(x.Left)

@@ -8,11 +8,13 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// partialGroups aggregates the large side of a join by what the join and the groups above look at, before it is joined, where the rows
-// would otherwise all travel: other servers hold the large side, and the other one is too large to be sent to them. Rows of one partial
-// group have the same partners, so that what stands for them counts once for each partner, as they would.
+// partialGroups aggregates the large side of a join by what the join and the groups above look at,
+// before it is joined, where the rows would otherwise all travel: other servers hold the large
+// side, and the other one is too large to be sent to them. Rows of one partial group have the same
+// partners, so that what stands for them counts once for each partner, as they would.
 //
-// Joins with dimensions that can be sent cost less than grouping by their keys and stay as they are.
+// Joins with dimensions that can be sent cost less than grouping by their keys and stay as they
+// are.
 func (o *optimizer) partialGroups(n Node) Node {
 	n = MapInputs(n, o.partialGroups)
 	a, ok := n.(*Aggregate)
@@ -52,8 +54,8 @@ func (o *optimizer) largeSide(j *Join) int {
 	return -1
 }
 
-// maxPartialKeys bounds the columns of the large side that groups look at beside the keys of the join: the more there are, the fewer rows
-// have them in common.
+// maxPartialKeys bounds the columns of the large side that groups look at beside the keys of the
+// join: the more there are, the fewer rows have them in common.
 const maxPartialKeys = 2
 
 // partialGrouping takes an aggregation over a projection over a join apart.
@@ -84,7 +86,8 @@ func (g *partialGrouping) onLarge(column int) bool {
 
 func (g *partialGrouping) onOther(column int) bool { return !g.onLarge(column) }
 
-// collect finds the keys and calls of the partial groups; false if there is something that can't be had of them.
+// collect finds the keys and calls of the partial groups; false if there is something that can't be
+// had of them.
 func (g *partialGrouping) collect() bool {
 	side := g.j.Inputs()[g.large].Columns()
 	for _, k := range g.j.Keys {
@@ -125,7 +128,8 @@ func (g *partialGrouping) collect() bool {
 	return true
 }
 
-// hasManyValues reports whether grouping by e gives about as many groups as there are rows, or more.
+// hasManyValues reports whether grouping by e gives about as many groups as there are rows, or
+// more.
 func hasManyValues(e expr.Expr) bool {
 	_, column := e.(*expr.Column)
 	return e.Type().Multi || column && e.Type().IsTime()
@@ -141,7 +145,8 @@ func (g *partialGrouping) key(e expr.Expr) int {
 	return at
 }
 
-// call adds the partial form of a call. A FILTER over the large side is its; one over the other side is left to the call above.
+// call adds the partial form of a call. A FILTER over the large side is its; one over the other
+// side is left to the call above.
 func (g *partialGrouping) call(c *AggCall) bool {
 	switch c.Agg.Name {
 	case "COUNT", "SUM", "AVG":

@@ -9,7 +9,8 @@ import (
 	"github.com/hengedb/henge/internal/expr"
 )
 
-// Format returns the plan as a tree, one operator a line, inputs indented below. Columns show as name#position.
+// Format returns the plan as a tree, one operator a line, inputs indented below. Columns show as
+// name#position.
 func Format(n Node) string {
 	var p printer
 	p.node(n, 0)

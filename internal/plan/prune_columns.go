@@ -17,8 +17,8 @@ func (o *optimizer) pruneColumns(n Node) Node {
 	return out
 }
 
-// prune returns n without some of the columns that are not needed, and where each old column went: -1 if it is gone. All needed columns
-// are kept, in their order.
+// prune returns n without some of the columns that are not needed, and where each old column went:
+// -1 if it is gone. All needed columns are kept, in their order.
 func (o *optimizer) prune(n Node, need []bool) (Node, []int) {
 	switch x := n.(type) {
 	case *Scan:
@@ -179,7 +179,8 @@ func (o *optimizer) pruneJoin(x *Join, need []bool) (Node, []int) {
 	all := make([]bool, width+Width(x.Right))
 	copy(all, need)
 	if x.Kind == Single && !slices.Contains(all[width:], true) {
-		// Nobody reads what the scalar subquery gives: it is not asked, so that it can't fail for having several rows either.
+		// Nobody reads what the scalar subquery gives: it is not asked, so that it can't fail for having
+		// several rows either.
 		o.fired()
 		left, to := o.prune(x.Left, all[:width])
 		return left, append(to, slices.Repeat([]int{-1}, len(need)-width)...)
@@ -224,7 +225,8 @@ func joinsSubquery(x *Join) bool {
 	return slices.ContainsFunc(x.Keys, func(k EquiKey) bool { return cols[k.Right].Name == OuterColumn })
 }
 
-// pruneSide prunes a side of a join. Where filters are kept, what only a filter of that side reads goes, too.
+// pruneSide prunes a side of a join. Where filters are kept, what only a filter of that side reads
+// goes, too.
 func (o *optimizer) pruneSide(n Node, need []bool) (Node, []int) {
 	in, to := o.prune(n, need)
 	_, filtered := in.(*Filter)

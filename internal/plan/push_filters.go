@@ -34,7 +34,8 @@ func (o *optimizer) push(n Node, terms []expr.Expr) Node {
 		return filter(WithInputs(x, []Node{o.push(x.Input, down)}), stay)
 
 	case *Aggregate:
-		// A condition on keys judges whole groups; with grouping sets a key may be NULL for another reason than its rows.
+		// A condition on keys judges whole groups; with grouping sets a key may be NULL for another
+		// reason than its rows.
 		ok := func(c int) bool { return c < len(x.Keys) }
 		if x.Sets != nil {
 			ok = func(c int) bool { return c < len(x.Keys) && inAllSets(x.Sets, c) }
@@ -100,7 +101,8 @@ func (o *optimizer) moved(terms []expr.Expr) {
 	}
 }
 
-// joinsAll reports whether each of the terms is an equality that reads both sides of a join without a condition.
+// joinsAll reports whether each of the terms is an equality that reads both sides of a join without
+// a condition.
 func joinsAll(x *Join, terms []expr.Expr) bool {
 	if x.On != nil || len(x.Keys) > 0 {
 		return len(terms) == 0
@@ -117,7 +119,8 @@ func joinsAll(x *Join, terms []expr.Expr) bool {
 	return true
 }
 
-// pushJoin distributes terms, over the columns of left then right, and the terms of the join condition.
+// pushJoin distributes terms, over the columns of left then right, and the terms of the join
+// condition.
 func (o *optimizer) pushJoin(x *Join, terms []expr.Expr) Node {
 	x = strengthen(x, terms)
 	width := Width(x.Left)
@@ -179,7 +182,8 @@ func givesColumn(e expr.Expr) bool {
 	return isColumn && isConstant
 }
 
-// strengthen turns an outer join into a narrower one when terms above it drop the rows that have no partner.
+// strengthen turns an outer join into a narrower one when terms above it drop the rows that have no
+// partner.
 func strengthen(x *Join, terms []expr.Expr) *Join {
 	if !isOuter(x.Kind) {
 		return x
@@ -199,8 +203,8 @@ func strengthen(x *Join, terms []expr.Expr) *Join {
 	return &c
 }
 
-// RejectsNull reports whether e is certainly not TRUE when all columns for which ok holds are NULL. It knows comparisons, IN, LIKE and
-// IS NOT NULL over such columns; anything else may be TRUE.
+// RejectsNull reports whether e is certainly not TRUE when all columns for which ok holds are NULL.
+// It knows comparisons, IN, LIKE and IS NOT NULL over such columns; anything else may be TRUE.
 func RejectsNull(e expr.Expr, ok func(int) bool) bool {
 	switch x := e.(type) {
 	case *expr.And:
@@ -254,7 +258,8 @@ func isNullWith(e expr.Expr, ok func(int) bool) bool {
 	return false
 }
 
-// pushableThrough reports whether e may be computed below p: from the expressions that its columns stand for.
+// pushableThrough reports whether e may be computed below p: from the expressions that its columns
+// stand for.
 func pushableThrough(e expr.Expr, p *Project) bool {
 	if !readsOnly(e, func(c int) bool { return !IsVolatile(p.Exprs[c]) }) {
 		return false
@@ -262,7 +267,8 @@ func pushableThrough(e expr.Expr, p *Project) bool {
 	return !IsOvergrown(e, p.Exprs)
 }
 
-// IsOvergrown reports whether e would be too large if the expressions below stood in it for the columns it reads.
+// IsOvergrown reports whether e would be too large if the expressions below stood in it for the
+// columns it reads.
 func IsOvergrown(e expr.Expr, below []expr.Expr) bool {
 	size := 0
 	count := func(expr.Expr) bool { size++; return size <= maxMergedNodes }
@@ -275,7 +281,8 @@ func IsOvergrown(e expr.Expr, below []expr.Expr) bool {
 	return size > maxMergedNodes
 }
 
-// readsSome reports whether e reads a column: a constant condition says something of all rows and stays where it is.
+// readsSome reports whether e reads a column: a constant condition says something of all rows and
+// stays where it is.
 func readsSome(e expr.Expr) bool { return !readsOnly(e, func(int) bool { return false }) }
 
 func inAllSets(sets [][]int, key int) bool {
@@ -291,7 +298,8 @@ func inAllSets(sets [][]int, key int) bool {
 	return true
 }
 
-// retype returns terms over n's columns: positions are the same, types may differ in what they allow.
+// retype returns terms over n's columns: positions are the same, types may differ in what they
+// allow.
 func retype(terms []expr.Expr, n Node) []expr.Expr {
 	cols := n.Columns()
 	out := make([]expr.Expr, len(terms))

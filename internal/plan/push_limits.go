@@ -6,8 +6,9 @@ import (
 	"github.com/hengedb/henge/internal/expr"
 )
 
-// pushLimits moves limits down: through projections, into the inputs of a union, onto sorts (which then keep a top-N only) and into scans
-// (which stop early). A limit that moved into several inputs or a scan stays above as well, for each input obeys it on its own.
+// pushLimits moves limits down: through projections, into the inputs of a union, onto sorts (which
+// then keep a top-N only) and into scans (which stop early). A limit that moved into several inputs
+// or a scan stays above as well, for each input obeys it on its own.
 func (o *optimizer) pushLimits(n Node) Node {
 	switch x := n.(type) {
 	case *Limit:
@@ -105,7 +106,8 @@ func bounded(n Node, most int64) bool {
 	return false
 }
 
-// limitSortedScan lets a scan below a top-N over __time alone read in that order and stop. The sort stays: it merges the segments.
+// limitSortedScan lets a scan below a top-N over __time alone read in that order and stop. The sort
+// stays: it merges the segments.
 func (o *optimizer) limitSortedScan(x *Sort) Node {
 	most := reach(x.Offset, x.Limit)
 	if len(x.Keys) != 1 || most < 0 {

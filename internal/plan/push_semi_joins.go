@@ -2,8 +2,9 @@ package plan
 
 import "github.com/hengedb/henge/internal/expr"
 
-// pushSemiJoins asks for the existence of a partner where there are fewest rows: a semi or anti join over an inner join that looks at one of its
-// sides only is made of that side, unless the join leaves fewer rows to ask for.
+// pushSemiJoins asks for the existence of a partner where there are fewest rows: a semi or anti
+// join over an inner join that looks at one of its sides only is made of that side, unless the join
+// leaves fewer rows to ask for.
 func (o *optimizer) pushSemiJoins(n Node) Node {
 	if x, ok := n.(*Join); ok && (x.Kind == Semi || x.Kind == Anti) {
 		if pushed := o.pushSemi(x); pushed != nil {
@@ -53,7 +54,8 @@ func (o *optimizer) pushSemi(x *Join) Node {
 	return WithInputs(below, sides)
 }
 
-// semiOver returns the join with another left side; to says where the columns that it reads are there.
+// semiOver returns the join with another left side; to says where the columns that it reads are
+// there.
 func semiOver(x *Join, left Node, to []int) *Join {
 	c := *x
 	c.Left, c.Keys = left, make([]EquiKey, len(x.Keys))
@@ -84,7 +86,8 @@ func (o *optimizer) pushSemiThrough(x *Join, p *Project) Node {
 	return WithInputs(p, []Node{pushed})
 }
 
-// readsLeft reports whether ok holds for all columns of the left side, which has width of them, that a join looks at, and there are some.
+// readsLeft reports whether ok holds for all columns of the left side, which has width of them,
+// that a join looks at, and there are some.
 func readsLeft(x *Join, width int, ok func(int) bool) bool {
 	for _, k := range x.Keys {
 		if !ok(k.Left) {

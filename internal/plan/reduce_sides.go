@@ -6,11 +6,14 @@ import (
 	"github.com/hengedb/henge/internal/expr"
 )
 
-// reduceSides reads of a large side of a join only what has the keys of a small one: a semi join with the small side, which is computed once and
-// kept, stands on the scans below the large side's groups. The mean of each part's quantities is then taken for the few parts that are asked
-// for, and EXISTS looks among the rows of the few that ask (magic sets, Bancilhon and others 1986; semi-join reducers, Bernstein and Chiu 1981).
+// reduceSides reads of a large side of a join only what has the keys of a small one: a semi join
+// with the small side, which is computed once and kept, stands on the scans below the large side's
+// groups. The mean of each part's quantities is then taken for the few parts that are asked for,
+// and EXISTS looks among the rows of the few that ask (magic sets, Bancilhon and others 1986;
+// semi-join reducers, Bernstein and Chiu 1981).
 //
-// What a join streams over a scan it narrows by itself, when it runs: inner joins need this only where the large side groups.
+// What a join streams over a scan it narrows by itself, when it runs: inner joins need this only
+// where the large side groups.
 func (o *optimizer) reduceSides(n Node) Node {
 	r := reducer{o: o}
 	Walk(n, func(n Node) bool {
@@ -46,7 +49,8 @@ func (r *reducer) reduce(n Node) Node {
 	return n
 }
 
-// grouped reports whether the rows of n are made of groups, so that no join above narrows what is read for them.
+// grouped reports whether the rows of n are made of groups, so that no join above narrows what is
+// read for them.
 func grouped(n Node) bool {
 	switch x := n.(type) {
 	case *Aggregate, *Window:
@@ -94,7 +98,8 @@ type reduction struct {
 	nullSafe    bool
 }
 
-// below returns n without rows, some of them, that have no key of the small side, which has about so many rows. Each of on holds by itself.
+// below returns n without rows, some of them, that have no key of the small side, which has about
+// so many rows. Each of on holds by itself.
 func (r *reducer) below(n Node, on []reduction, small *Shared, rows float64) Node {
 	if len(on) == 0 {
 		return n
@@ -157,7 +162,8 @@ func (r *reducer) below(n Node, on []reduction, small *Shared, rows float64) Nod
 	return n
 }
 
-// through returns where the columns are below an operator; those that are not there, -1, are left out.
+// through returns where the columns are below an operator; those that are not there, -1, are left
+// out.
 func through(on []reduction, pass func(column int) int) []reduction {
 	var out []reduction
 	for _, x := range on {

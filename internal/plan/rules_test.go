@@ -39,8 +39,9 @@ func rows(s *plan.Scan) float64 {
 	return map[string]float64{"t": 1000, "u": 10, "f": 100_000}[s.DataSource]
 }
 
-// testdata/rules.txt holds blocks: comments, "fires: ..." and "not: ..." with rules that must and must not change the plan, "off: ..." with
-// rules switched off, "large: ..." with the rows of a side that is too large to be sent, a statement, and the plan after optimizing.
+// testdata/rules.txt holds blocks: comments, "fires: ..." and "not: ..." with rules that must and
+// must not change the plan, "off: ..." with rules switched off, "large: ..." with the rows of a
+// side that is too large to be sent, a statement, and the plan after optimizing.
 func TestRules(t *testing.T) {
 	const name = "testdata/rules.txt"
 	data, err := os.ReadFile(name)
@@ -131,7 +132,8 @@ func columnNames(n plan.Node) []string {
 	return out
 }
 
-// A chain of u joined with itself, written so that neighbours in the text have no condition: all of it is ordered, far beyond 64 inputs.
+// A chain of u joined with itself, written so that neighbours in the text have no condition: all of
+// it is ordered, far beyond 64 inputs.
 func TestJoinOrderOfManyTables(t *testing.T) {
 	for _, tables := range []int{40, 100, 200} {
 		var from, where []string

@@ -8,8 +8,9 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// setOps makes INTERSECT and EXCEPT of distinct rows groups of the rows of both sides, of which a column more says from which side they come:
-// groups with rows of both, or of the left side only. Groups are made by all workers, and what is known of them holds for set operations, too.
+// setOps makes INTERSECT and EXCEPT of distinct rows groups of the rows of both sides, of which a
+// column more says from which side they come: groups with rows of both, or of the left side only.
+// Groups are made by all workers, and what is known of them holds for set operations, too.
 func (o *optimizer) setOps(n Node) Node {
 	n = MapInputs(n, o.setOps)
 	x, ok := n.(*SetOp)

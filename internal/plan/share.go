@@ -6,9 +6,11 @@ import (
 	"github.com/hengedb/henge/internal/expr"
 )
 
-// share finds parts of the plan that are written, or were made, more than once and cost something: a WITH query that groups and is used
-// twice, the values of a correlated subquery. They are computed once. It runs when conditions are where they stay, so that parts which
-// read different rows are different, and before columns are pruned, after which equal parts may have different ones.
+// share finds parts of the plan that are written, or were made, more than once and cost something:
+// a WITH query that groups and is used twice, the values of a correlated subquery. They are
+// computed once. It runs when conditions are where they stay, so that parts which read different
+// rows are different, and before columns are pruned, after which equal parts may have different
+// ones.
 func (o *optimizer) share(n Node) Node {
 	s := &sharer{}
 	s.find(n)
@@ -92,7 +94,8 @@ next:
 	}
 }
 
-// shape returns a number that equal plans have in common, and others rarely: it looks at the nodes and their sizes.
+// shape returns a number that equal plans have in common, and others rarely: it looks at the nodes
+// and their sizes.
 func shape(n Node) uint64 {
 	const prime = 1099511628211 // FNV-1a
 	h := uint64(14695981039346656037)

@@ -6,8 +6,9 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// timeIntervals turns the terms of a scan's filter that bound __time into intervals, by which segments and blocks are pruned. A term that
-// the intervals say completely is dropped from the filter; one that they only bound stays.
+// timeIntervals turns the terms of a scan's filter that bound __time into intervals, by which
+// segments and blocks are pruned. A term that the intervals say completely is dropped from the
+// filter; one that they only bound stays.
 func (o *optimizer) timeIntervals(n Node) Node {
 	n = MapInputs(n, o.timeIntervals)
 	scan, ok := n.(*Scan)
@@ -48,7 +49,8 @@ func countTerms(e expr.Expr) int {
 	return n
 }
 
-// isEmptyByBuckets reports whether only conditions on buckets of time leave no time for the rows of a scan.
+// isEmptyByBuckets reports whether only conditions on buckets of time leave no time for the rows of
+// a scan.
 func (o *optimizer) isEmptyByBuckets(scan *Scan, column int) bool {
 	var others []expr.Expr
 	for t := range Terms(scan.Filter) {
@@ -70,8 +72,9 @@ func (o *optimizer) isEmptyByBuckets(scan *Scan, column int) bool {
 	return bound == nil || len(bound) > 0
 }
 
-// TimeBounds reads the terms of a condition that bound a column of times: the intervals within those of before (nil: all time; nil again where there are
-// no bounds), and what they do not say completely.
+// TimeBounds reads the terms of a condition that bound a column of times: the intervals within
+// those of before (nil: all time; nil again where there are no bounds), and what they do not say
+// completely.
 func TimeBounds(cond expr.Expr, column int, zone *chrono.Zone, before []chrono.Interval) (within []chrono.Interval, rest expr.Expr) {
 	reader := timeReader{column: column, zone: zone}
 	var stay []expr.Expr
@@ -102,7 +105,8 @@ type instants struct{ list []chrono.Interval }
 
 var allTime = chrono.Eternity
 
-// CheckTimeBounds returns the error of requireTimeCondition if some scan of an optimized plan is not bounded in time.
+// CheckTimeBounds returns the error of requireTimeCondition if some scan of an optimized plan is
+// not bounded in time.
 func CheckTimeBounds(n Node) error {
 	var err error
 	Walk(n, func(n Node) bool {
@@ -121,8 +125,8 @@ type timeReader struct {
 	zone   *chrono.Zone
 }
 
-// set returns instants outside of which e, a condition, is never true, nil if it does not bound the column. With exact it is true for
-// all of them.
+// set returns instants outside of which e, a condition, is never true, nil if it does not bound the
+// column. With exact it is true for all of them.
 func (r timeReader) set(e expr.Expr) (bound *instants, exact bool) {
 	switch x := e.(type) {
 	case *expr.And:
@@ -224,7 +228,8 @@ func (r timeReader) call(x *expr.Call) (*instants, bool) {
 	if !ok {
 		return nil, false
 	}
-	// floor(t) op c says of t itself: with [s, e) the bucket of c, floor(t) < c is t < c's next boundary at or after c.
+	// floor(t) op c says of t itself: with [s, e) the bucket of c, floor(t) < c is t < c's next
+	// boundary at or after c.
 	return flooredSet(floor, op, ms)
 }
 
@@ -287,7 +292,8 @@ func flooredSet(g chrono.Granularity, op string, ms int64) (*instants, bool) {
 	return nil, false
 }
 
-// floor returns the granularity g if e is the start of the bucket of g that the time column falls in. A DATE is the start of a day.
+// floor returns the granularity g if e is the start of the bucket of g that the time column falls
+// in. A DATE is the start of a day.
 func (r timeReader) floor(e expr.Expr) (chrono.Granularity, bool) {
 	if c, ok := e.(*expr.Cast); ok && c.T.Base == expr.Timestamp {
 		e = c.X
@@ -303,8 +309,8 @@ func (r timeReader) floor(e expr.Expr) (chrono.Granularity, bool) {
 	return FloorGranularity(c, r.zone)
 }
 
-// FloorGranularity returns the granularity of a call of TIME_FLOOR whose period, origin and zone are constants. The zone is that of the
-// query where the call has none.
+// FloorGranularity returns the granularity of a call of TIME_FLOOR whose period, origin and zone
+// are constants. The zone is that of the query where the call has none.
 func FloorGranularity(c *expr.Call, zone *chrono.Zone) (chrono.Granularity, bool) {
 	none := chrono.Granularity{}
 	text, ok := literalText(c.Args[1])

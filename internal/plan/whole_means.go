@@ -7,8 +7,9 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// wholeMeans takes the mean of whole numbers from the numbers themselves: AVG(CAST(x AS DOUBLE)) is AVG(x), which adds the same doubles
-// and can take those of whole blocks from what segments know of them.
+// wholeMeans takes the mean of whole numbers from the numbers themselves: AVG(CAST(x AS DOUBLE)) is
+// AVG(x), which adds the same doubles and can take those of whole blocks from what segments know of
+// them.
 func (o *optimizer) wholeMeans(n Node) Node {
 	n = MapInputs(n, o.wholeMeans)
 	a, ok := n.(*Aggregate)
@@ -35,8 +36,9 @@ func (o *optimizer) wholeMeans(n Node) Node {
 	return &c
 }
 
-// wholeMean returns the whole numbers over p's input that call is the mean of, nil if it is of anything else. A state that is stored has the
-// type it was asked for, and different whole numbers may be one double.
+// wholeMean returns the whole numbers over p's input that call is the mean of, nil if it is of
+// anything else. A state that is stored has the type it was asked for, and different whole numbers
+// may be one double.
 func wholeMean(call *AggCall, p *Project) expr.Expr {
 	if call.Agg.Name != "AVG" || call.Agg.Keep || call.Distinct || call.Agg.Args[0] != vector.Double {
 		return nil

@@ -7,12 +7,13 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// BlockRule keeps queries from running (spec/cluster.md, section 14.3). A query is blocked when it fits all that a rule names.
+// BlockRule keeps queries from running (spec/cluster.md, section 14.3). A query is blocked when it
+// fits all that a rule names.
 type BlockRule struct {
 	Type string `json:"type"`
 	Name string `json:"ruleName"`
-	// DataSources: the query reads one of them. QueryTypes: it is of one of these native types, or "sql". ContextMatches: its context has all of
-	// these values.
+	// DataSources: the query reads one of them. QueryTypes: it is of one of these native types, or
+	// "sql". ContextMatches: its context has all of these values.
 	DataSources    []string       `json:"dataSources,omitempty"`
 	QueryTypes     []string       `json:"queryTypes,omitempty"`
 	ContextMatches map[string]any `json:"contextMatches,omitempty"`
@@ -47,8 +48,8 @@ func (r *BlockRule) fits(kinds, dataSources []string, context map[string]any) bo
 
 // Describe notes what the query is, as soon as that is known: "sql" or a native type, and the
 // datasources that it reads. It refuses one that the blocklist keeps from running, or that reads a
-// datasource which too many read; kinds are its native types where the kind is not one, and only called
-// when a rule is about them.
+// datasource which too many read; kinds are its native types where the kind is not one, and only
+// called when a rule is about them.
 func (q *Query) Describe(kind string, dataSources []string, kinds func() []string) error {
 	if q == nil {
 		return nil

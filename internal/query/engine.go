@@ -18,8 +18,9 @@ type Engine interface {
 
 // Rows are the rows of a statement on their way.
 //
-// Next is called from one goroutine; a batch is valid until the next call. It returns io.EOF at the end. Close ends the query and frees
-// all it holds; it may be called once at any time after the last Next returned.
+// Next is called from one goroutine; a batch is valid until the next call. It returns io.EOF at the
+// end. Close ends the query and frees all it holds; it may be called once at any time after the
+// last Next returned.
 type Rows interface {
 	Columns() []result.Column
 	// Zone is the zone times are shown in.

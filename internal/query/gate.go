@@ -7,7 +7,8 @@ import (
 	"github.com/hengedb/henge/internal/obs"
 )
 
-// Gate counts the queries that run, all of them and those of a lane, a user and a datasource, and refuses those beyond the limits.
+// Gate counts the queries that run, all of them and those of a lane, a user and a datasource, and
+// refuses those beyond the limits.
 type Gate struct {
 	limits Limits
 	about  obs.Occurrence // how a refusal is counted, but for the limit
@@ -27,15 +28,17 @@ type parts struct {
 	lane    string
 }
 
-// NewGate returns a gate through which nobody has come. A meter is told, as the metric query/overLimit/count of a service, how many were refused
-// by which limit; nil: nobody wants to know.
+// NewGate returns a gate through which nobody has come. A meter is told, as the metric
+// query/overLimit/count of a service, how many were refused by which limit; nil: nobody wants to
+// know.
 func NewGate(l Limits, service string, m *obs.Meter) *Gate {
 	g := &Gate{limits: l, about: obs.Occurrence{Service: service, Metric: "query/overLimit/count"}, meter: m}
 	g.mu.lanes, g.mu.users, g.mu.sources, g.mu.parts = map[string]int{}, map[string]int{}, map[string]int{}, map[string]*parts{}
 	return g
 }
 
-// over refuses a query, and counts that by what is limited: "total", "lane", "user" or "dataSource".
+// over refuses a query, and counts that by what is limited: "total", "lane", "user" or
+// "dataSource".
 func (g *Gate) over(limited, format string, args ...any) error {
 	about := g.about
 	about.Dims = []string{"limit", limited}
@@ -43,7 +46,8 @@ func (g *Gate) over(limited, format string, args ...any) error {
 	return fault.Capacity(format, args...)
 }
 
-// Enter lets a query of a user in a lane in, or refuses it when too many run. Leave must be called once for each that came in.
+// Enter lets a query of a user in a lane in, or refuses it when too many run. Leave must be called
+// once for each that came in.
 func (g *Gate) Enter(user, lane string) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -57,7 +61,8 @@ func (g *Gate) Enter(user, lane string) error {
 	return nil
 }
 
-// Read lets a query that is in read datasources, or refuses it when too many read one of them. Unread is called with the same at its end.
+// Read lets a query that is in read datasources, or refuses it when too many read one of them.
+// Unread is called with the same at its end.
 func (g *Gate) Read(sources []string) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -136,7 +141,8 @@ func (g *Gate) move(from, to string) error {
 	return nil
 }
 
-// EnterPart lets a part of another process's query in: a query counts once, however many of its parts run here. Leave is called at the part's end.
+// EnterPart lets a part of another process's query in: a query counts once, however many of its
+// parts run here. Leave is called at the part's end.
 func (g *Gate) EnterPart(id, lane string) (leave func(), err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -7,8 +7,8 @@ import (
 	"github.com/hengedb/henge/internal/querycontext"
 )
 
-// Limits bound the queries that run at once: all of them, and those of a lane, a user and a datasource (spec/cluster.md, section 20). The zero
-// value bounds none.
+// Limits bound the queries that run at once: all of them, and those of a lane, a user and a
+// datasource (spec/cluster.md, section 20). The zero value bounds none.
 type Limits struct {
 	// Total is how many queries may run at once; 0: any number.
 	Total int
@@ -53,7 +53,8 @@ func (q Quota) Validate(each, named string) error {
 // lowLane is the lane of queries with a negative priority under the strategy hilo.
 const lowLane = "low"
 
-// HiLo returns the limits of the strategy hilo: queries of a negative priority get a share of all, in percent.
+// HiLo returns the limits of the strategy hilo: queries of a negative priority get a share of all,
+// in percent.
 func HiLo(total, threads int, maxLowPercent int64) (Limits, error) {
 	if maxLowPercent < 1 || maxLowPercent > 100 {
 		return Limits{}, fault.InvalidInput("service.query.scheduler.laning.maxLowPercent must be in the range 1 to 100, but is [%d]", maxLowPercent)
@@ -61,7 +62,8 @@ func HiLo(total, threads int, maxLowPercent int64) (Limits, error) {
 	return Limits{Total: total, Lanes: map[string]int{lowLane: share(maxLowPercent, total, threads)}, LowLane: true}, nil
 }
 
-// Manual returns the limits of the strategy manual: lanes that queries name in their context, with numbers or, with percent, shares.
+// Manual returns the limits of the strategy manual: lanes that queries name in their context, with
+// numbers or, with percent, shares.
 func Manual(total, threads int, lanes map[string]int64, percent bool) (Limits, error) {
 	out := Limits{Total: total, Lanes: map[string]int{}}
 	if len(lanes) == 0 {

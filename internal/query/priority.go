@@ -7,11 +7,12 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// Thresholds lower the priority of queries that read much (the strategy threshold of spec/cluster.md, section 20). Each that a query crosses takes
-// Adjustment off.
+// Thresholds lower the priority of queries that read much (the strategy threshold of
+// spec/cluster.md, section 20). Each that a query crosses takes Adjustment off.
 type Thresholds struct {
-	// Period is how far in the past a query may reach, Duration how much time it may span, SegmentCount how many segments it may read, and
-	// SegmentRange how much time these may span together; 0: any.
+	// Period is how far in the past a query may reach, Duration how much time it may span,
+	// SegmentCount how many segments it may read, and SegmentRange how much time these may span
+	// together; 0: any.
 	Period, Duration, SegmentRange time.Duration
 	SegmentCount                   int64
 	Adjustment                     int64
@@ -60,8 +61,8 @@ func (t *Thresholds) lowers(f Footprint, now int64) int64 {
 	return fall
 }
 
-// Weigh gives the query the priority, and the lane, that follow from what it reads. It refuses one in
-// whose lane too many run. footprint is only called where it matters.
+// Weigh gives the query the priority, and the lane, that follow from what it reads. It refuses one
+// in whose lane too many run. footprint is only called where it matters.
 func (q *Query) Weigh(footprint func() Footprint) error {
 	if q == nil || q.running.o.Thresholds == nil {
 		return nil

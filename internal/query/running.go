@@ -18,7 +18,8 @@ import (
 )
 
 const (
-	// keptQueries is how many queries are remembered after their end, and keptSQL how many bytes of the text of each: a megabyte or two.
+	// keptQueries is how many queries are remembered after their end, and keptSQL how many bytes of
+	// the text of each: a megabyte or two.
 	keptQueries = 500
 	keptSQL     = 4096
 )
@@ -26,8 +27,8 @@ const (
 // The states of queries that not only State knows.
 const stateRunning, stateCanceled, stateFailed = "RUNNING", "CANCELED", "FAILED"
 
-// Running knows the queries that run now, by id, and the last ones that ended. Ids need not be unique: cancelling an id ends all that
-// have it.
+// Running knows the queries that run now, by id, and the last ones that ended. Ids need not be
+// unique: cancelling an id ends all that have it.
 type Running struct {
 	clock clock.Clock
 	o     RunningOptions
@@ -48,12 +49,13 @@ type Info struct {
 	SQL      string    `json:"sql"`
 	Identity string    `json:"identity,omitempty"`
 	Started  time.Time `json:"started"`
-	// Took is how long it ran, or runs so far. Rows is how many it has given, Memory the most bytes it held at once.
+	// Took is how long it ran, or runs so far. Rows is how many it has given, Memory the most bytes it
+	// held at once.
 	Took   time.Duration `json:"took"`
 	Rows   int64         `json:"rows"`
 	Memory int64         `json:"memory"`
-	// Kind is the native type of the query, or "sql"; DataSources are those that it reads, as far as it came to be known; Bytes are those of
-	// its answer.
+	// Kind is the native type of the query, or "sql"; DataSources are those that it reads, as far as
+	// it came to be known; Bytes are those of its answer.
 	Kind        string   `json:"kind"`
 	DataSources []string `json:"dataSources,omitempty"`
 	Bytes       int64    `json:"bytes"`
@@ -79,9 +81,9 @@ func (i *Info) State() string {
 	return stateFailed
 }
 
-// Query is a query while it runs: Enter gives it, and its owner passes it to all who plan and run it.
-// Methods of a nil Query do nothing and return zero values: it is a query that no registry knows, such
-// as that of a task.
+// Query is a query while it runs: Enter gives it, and its owner passes it to all who plan and run
+// it. Methods of a nil Query do nothing and return zero values: it is a query that no registry
+// knows, such as that of a task.
 type Query struct {
 	info      Info // its Lane is guarded by the registry's lock
 	running   *Running
@@ -104,7 +106,8 @@ type about struct {
 	dataSources []string
 }
 
-// RunningOptions say which queries may run, and who is told of them. The zero value lets all run and tells nobody.
+// RunningOptions say which queries may run, and who is told of them. The zero value lets all run
+// and tells nobody.
 type RunningOptions struct {
 	Limits Limits
 	// Blocklist returns the rules as they are now; nil: there are none.
@@ -128,8 +131,8 @@ type Arrival struct {
 	Context map[string]any
 }
 
-// Enter registers a query, or refuses it when too many run. The returned context ends when the query
-// is cancelled; End must be called at its end.
+// Enter registers a query, or refuses it when too many run. The returned context ends when the
+// query is cancelled; End must be called at its end.
 func (r *Running) Enter(ctx context.Context, a Arrival) (context.Context, *Query, error) {
 	priority, err := Priority(a.Context)
 	if err != nil {
@@ -155,8 +158,8 @@ func (r *Running) Enter(ctx context.Context, a Arrival) (context.Context, *Query
 	return ctx, q, nil
 }
 
-// End takes the query off the list of those that run. err is why it failed, nil if it did not; ctx, the
-// context that Enter returned, knows why it was cancelled.
+// End takes the query off the list of those that run. err is why it failed, nil if it did not; ctx,
+// the context that Enter returned, knows why it was cancelled.
 func (q *Query) End(ctx context.Context, err error) {
 	if err != nil {
 		if cause := context.Cause(ctx); cause != nil && fault.Find(cause) != nil && errors.Is(err, context.Canceled) {
@@ -174,7 +177,8 @@ func (q *Query) End(ctx context.Context, err error) {
 	r.keep(q)
 }
 
-// Context returns the context parameters of the query as they were sent; the caller does not change them.
+// Context returns the context parameters of the query as they were sent; the caller does not change
+// them.
 func (q *Query) Context() map[string]any {
 	if q == nil {
 		return nil
@@ -249,8 +253,8 @@ func (q *Query) Wrote(bytes int64) {
 	}
 }
 
-// Counted returns rows whose number, and the most bytes that they took, show in the description of the
-// query.
+// Counted returns rows whose number, and the most bytes that they took, show in the description of
+// the query.
 func (q *Query) Counted(rows Rows, memory func() int64) Rows {
 	if q == nil {
 		return rows
@@ -315,7 +319,8 @@ func (r *Running) List() []Info {
 	return out
 }
 
-// Recent returns the last queries that ended, in the order in which they did, and then what runs now.
+// Recent returns the last queries that ended, in the order in which they did, and then what runs
+// now.
 func (r *Running) Recent() []Info {
 	r.mu.Lock()
 	ended := slices.Concat(r.mu.ended[r.mu.oldest:], r.mu.ended[:r.mu.oldest])

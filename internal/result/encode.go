@@ -17,7 +17,8 @@ type encoder func(dst []byte, v *vector.Vector, row int) []byte
 
 const msPerDay = 24 * 60 * 60 * 1000
 
-// encoderOf picks the encoder for a column; scratch is memory that the encoders of one Writer share.
+// encoderOf picks the encoder for a column; scratch is memory that the encoders of one Writer
+// share.
 func encoderOf(t expr.Type, o *Options, scratch *[]byte) encoder {
 	switch {
 	case t.Multi:

@@ -9,8 +9,9 @@ import (
 
 const upperHex = "0123456789ABCDEF"
 
-// appendString appends s as a JSON string the way the reference's encoder does: only what JSON demands is escaped, control characters
-// with upper-case digits, and characters beyond U+FFFF as a pair of escapes. Bytes that are no UTF-8 become U+FFFD.
+// appendString appends s as a JSON string the way the reference's encoder does: only what JSON
+// demands is escaped, control characters with upper-case digits, and characters beyond U+FFFF as a
+// pair of escapes. Bytes that are no UTF-8 become U+FFFD.
 func appendString(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	start := 0
@@ -45,8 +46,9 @@ func appendString(dst []byte, s string) []byte {
 	return append(dst, '"')
 }
 
-// hideFinalBackslash writes the last character of the JSON value at the end of dst, if it is a backslash, by its number: clients that look for
-// the ends of strings themselves take a quote behind a backslash for an escaped one.
+// hideFinalBackslash writes the last character of the JSON value at the end of dst, if it is a
+// backslash, by its number: clients that look for the ends of strings themselves take a quote
+// behind a backslash for an escaped one.
 func hideFinalBackslash(dst []byte) []byte {
 	if end := `\\"`; bytes.HasSuffix(dst, []byte(end)) {
 		return append(dst[:len(dst)-len(end)], `\u005c"`...)

@@ -27,9 +27,11 @@ type Options struct {
 	Zone *chrono.Zone
 	// StringifyArrays writes arrays as JSON text inside a string.
 	StringifyArrays bool
-	// Epoch writes TIMESTAMP as milliseconds and DATE as days, of the wall clock in Zone: the form of asynchronous statements.
+	// Epoch writes TIMESTAMP as milliseconds and DATE as days, of the wall clock in Zone: the form of
+	// asynchronous statements.
 	Epoch bool
-	// File says that the rows are a file of their own, which ends after the last one: the end mark of an answer would be a row in it.
+	// File says that the rows are a file of their own, which ends after the last one: the end mark of
+	// an answer would be a row in it.
 	File bool
 }
 
@@ -47,7 +49,8 @@ type Writer struct {
 	begun   bool
 }
 
-// NewWriter returns a writer of rows of the given columns. Nothing is written before the first call of a method.
+// NewWriter returns a writer of rows of the given columns. Nothing is written before the first call
+// of a method.
 func NewWriter(w io.Writer, columns []Column, o Options) *Writer {
 	if o.Zone == nil {
 		o.Zone = chrono.UTC
@@ -63,7 +66,8 @@ func NewWriter(w io.Writer, columns []Column, o Options) *Writer {
 // Bytes returns how many bytes have been written.
 func (w *Writer) Bytes() int64 { return w.bytes + int64(len(w.buf)) }
 
-// Begin writes what stands before the first row. It is called by the other methods if the caller does not.
+// Begin writes what stands before the first row. It is called by the other methods if the caller
+// does not.
 func (w *Writer) Begin() {
 	if w.begun {
 		return
@@ -124,8 +128,8 @@ func (w *Writer) appendTypes(dst []byte, t expr.Type) []byte {
 	return append(dst, '}')
 }
 
-// runtimeName returns the runtime type name of the headers; ok is false for types without one, as that of an untyped NULL and of arrays of them
-// (spec/sql.md, section 6.10).
+// runtimeName returns the runtime type name of the headers; ok is false for types without one, as
+// that of an untyped NULL and of arrays of them (spec/sql.md, section 6.10).
 func runtimeName(t expr.Type) (name string, ok bool) {
 	if t.Multi {
 		t = t.Elem()
@@ -171,14 +175,16 @@ func (w *Writer) textRow(cell func(Column) (text string, ok bool)) {
 	w.endRow()
 }
 
-// fillEmpty writes something for a csv row that began at start and has no text: an empty line would be taken for the end.
+// fillEmpty writes something for a csv row that began at start and has no text: an empty line would
+// be taken for the end.
 func (w *Writer) fillEmpty(start int) {
 	if w.o.Format == CSV && len(w.buf) == start {
 		w.buf = append(w.buf, '"', '"')
 	}
 }
 
-// Batch writes the rows of b, which has the writer's columns. Errors are those of the underlying writer.
+// Batch writes the rows of b, which has the writer's columns. Errors are those of the underlying
+// writer.
 func (w *Writer) Batch(b *vector.Batch) error {
 	w.Begin()
 	n := b.Rows()
@@ -271,8 +277,8 @@ func (w *Writer) csv(b *vector.Batch, row int) {
 	w.fillEmpty(start)
 }
 
-// csvText returns the text behind an encoded JSON string. Plain strings are taken from the vector; what other types encode has
-// nothing escaped but quotes and backslashes of JSON text.
+// csvText returns the text behind an encoded JSON string. Plain strings are taken from the vector;
+// what other types encode has nothing escaped but quotes and backslashes of JSON text.
 func csvText(t expr.Type, v *vector.Vector, row int, encoded []byte) string {
 	if k := v.Type.Kind; k == vector.KindString || t.Base == expr.Other && (t.ComplexName() == "json" || sketch.IsText(v.StringAt(row))) {
 		return v.StringAt(row)

@@ -54,8 +54,8 @@ func (b *brokers) ServeHTTP(w http.ResponseWriter, r *http.Request) error {
 	return to.ServeHTTP(w, r)
 }
 
-// toConnection passes a request of a JDBC driver on to the Broker that has its connection: the same for
-// all requests of it, as long as the Brokers stay the same.
+// toConnection passes a request of a JDBC driver on to the Broker that has its connection: the same
+// for all requests of it, as long as the Brokers stay the same.
 func (b *brokers) toConnection(w http.ResponseWriter, r *http.Request) error {
 	body, err := io.ReadAll(io.LimitReader(r.Body, b.limit+1))
 	edge.Decoded(r.Context())
@@ -84,7 +84,8 @@ func (b *brokers) toConnection(w http.ResponseWriter, r *http.Request) error {
 	return to.ServeHTTP(w, r)
 }
 
-// rendezvous is the score of a server for a name: of several servers the one with the highest gets it.
+// rendezvous is the score of a server for a name: of several servers the one with the highest gets
+// it.
 func rendezvous(name, server string) uint64 {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(name)) // it does not fail

@@ -9,6 +9,7 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/overlord/scheduled"
 	"github.com/hengedb/henge/internal/query"
+	"github.com/hengedb/henge/internal/querycontext"
 	"github.com/hengedb/henge/internal/sql"
 	"github.com/hengedb/henge/internal/task"
 	"github.com/hengedb/henge/internal/tasktype/sqltask"
@@ -42,7 +43,7 @@ func (scheduledStatements) request(text json.RawMessage) (*query.Request, error)
 		w.Context = map[string]any{}
 	}
 	id := query.NewID()
-	w.Context["sqlQueryId"] = id
+	w.Context[querycontext.SQLQueryID.Key()] = id
 	return &query.Request{SQL: w.Query, Context: w.Context, Parameters: w.Parameters, ID: id}, nil
 }
 

@@ -20,8 +20,8 @@ type sent struct {
 	api   *api.API
 }
 
-// errNotSent is for processes of a cluster: a log is on the disk of one of them, and only a task there
-// can read it.
+// errNotSent is for processes of a cluster: a log is on the disk of one of them, and only a task
+// there can read it.
 var errNotSent = fault.Unsupported("Rows can be sent over HTTP to a process that has all roles. In a cluster, send them through Kafka, " +
 	"or load files of them")
 

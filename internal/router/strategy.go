@@ -1,8 +1,10 @@
 // Package router decides which Brokers a Router gives a query to.
 //
-// The central type is Choice, made of the settings of a Router: tiers with the service of their Brokers, and strategies that are asked in their order. What no
-// strategy decides goes by the retention rules: to the Brokers of the first tier that the rule of the query's intervals loads on. Passing requests on is in
-// role; Brokers ask the tiers that their own settings say (dispatch.Tiers).
+// The central type is Choice, made of the settings of a Router: tiers with the service of their
+// Brokers, and strategies that are asked in their order. What no strategy decides goes by the
+// retention rules: to the Brokers of the first tier that the rule of the query's intervals loads
+// on. Passing requests on is in role; Brokers ask the tiers that their own settings say
+// (dispatch.Tiers).
 package router
 
 import (
@@ -21,9 +23,11 @@ import (
 
 // Options are the settings of a Router.
 type Options struct {
-	// Default is the service of the Brokers that get what nothing else decides, DefaultRule the rules that follow those of each datasource.
+	// Default is the service of the Brokers that get what nothing else decides, DefaultRule the rules
+	// that follow those of each datasource.
 	Default, DefaultRule string
-	// Tiers is a JSON object of tiers with the service of their Brokers; the first is the most important one.
+	// Tiers is a JSON object of tiers with the service of their Brokers; the first is the most
+	// important one.
 	Tiers string
 	// Strategies is a JSON list of what is asked first.
 	Strategies string
@@ -183,7 +187,8 @@ func (c *Choice) SQL(context map[string]any) string {
 	return c.o.Default
 }
 
-// Native returns the service for a native query. Rules are those of all datasources; now is in milliseconds.
+// Native returns the service for a native query. Rules are those of all datasources; now is in
+// milliseconds.
 func (c *Choice) Native(q native.Query, rules map[string]rule.List, now int64) string {
 	parts := q.Parts()
 	if service, decided := c.decided(q, parts.ContextValues()); decided {

@@ -26,10 +26,12 @@ func isSecret(name string) bool {
 	return false
 }
 
-// member finds a member of a JSON object inside SQL text, however often its quotes are escaped, whose value is text or an object.
+// member finds a member of a JSON object inside SQL text, however often its quotes are escaped,
+// whose value is text or an object.
 var member = regexp.MustCompile(`(\\*"([A-Za-z0-9_.-]+)\\*"\s*:\s*)(\{[^{}]*\}|\\*"(?:[^"\\]|\\[^"])*\\*")`)
 
-// MaskSQL returns a statement with the secrets of its EXTERN functions masked, for lists, logs and task payloads.
+// MaskSQL returns a statement with the secrets of its EXTERN functions masked, for lists, logs and
+// task payloads.
 func MaskSQL(text string) string {
 	lower := strings.ToLower(text)
 	if !slices.ContainsFunc(secretNames, func(name string) bool { return strings.Contains(lower, name) }) {
@@ -45,7 +47,8 @@ func MaskSQL(text string) string {
 	})
 }
 
-// MaskJSON returns a JSON value with the values of secret members masked, at any depth, and MaskSQL applied to text.
+// MaskJSON returns a JSON value with the values of secret members masked, at any depth, and MaskSQL
+// applied to text.
 func MaskJSON(raw json.RawMessage) (json.RawMessage, error) {
 	switch first := strings.TrimLeft(string(raw[:min(len(raw), 64)]), " \t\r\n"); {
 	case strings.HasPrefix(first, "{"):

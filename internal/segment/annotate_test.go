@@ -17,8 +17,9 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "write the golden files anew")
 
-// annotator prints the bytes of a file with what they mean. It reads the format by itself, as docs/format/segment.md tells it, and
-// shares only the parsing of the footer with the code that it describes.
+// annotator prints the bytes of a file with what they mean. It reads the format by itself, as
+// docs/format/segment.md tells it, and shares only the parsing of the footer with the code that it
+// describes.
 type annotator struct {
 	strings.Builder
 	b  []byte
@@ -195,8 +196,8 @@ func (a *annotator) fields(indent string, names map[uint64]string, end int) {
 	}
 }
 
-// TestGoldenFile holds every byte of a small file. A difference is a change of the format: it needs a new version, or a file of the
-// old kind beside this one that is still read.
+// TestGoldenFile holds every byte of a small file. A difference is a change of the format: it needs
+// a new version, or a file of the old kind beside this one that is still read.
 func TestGoldenFile(t *testing.T) {
 	specs := []ColumnSpec{
 		{Name: TimeColumn, Type: vector.Long},

@@ -25,13 +25,14 @@ type area struct {
 	// damaged is set when something in the file turns out to be corrupt.
 	damaged *atomic.Bool
 
-	// check looks at the contents of a chunk, whose first byte is byte at of the part, beyond its checksum; may be nil. It returns
-	// what is wrong, or "".
+	// check looks at the contents of a chunk, whose first byte is byte at of the part, beyond its
+	// checksum; may be nil. It returns what is wrong, or "".
 	check func(chunk []byte, at int) string
 }
 
-// touch accepts bytes lo up to, not including, hi of the part, or says that they are corrupt. Chunks that were accepted once cost a
-// bit test each. It is called from any goroutine: checking a chunk twice at the same time does no harm.
+// touch accepts bytes lo up to, not including, hi of the part, or says that they are corrupt.
+// Chunks that were accepted once cost a bit test each. It is called from any goroutine: checking a
+// chunk twice at the same time does no harm.
 func (a *area) touch(lo, hi int) error {
 	if lo >= hi {
 		return nil

@@ -21,7 +21,8 @@ var eventColumns = []ColumnSpec{
 	{Name: "price", Type: vector.Double},
 }
 
-// eventBatches returns n rows of events in batches: strings flat if they are so parsed, else as codes; times nearly ascending.
+// eventBatches returns n rows of events in batches: strings flat if they are so parsed, else as
+// codes; times nearly ascending.
 func eventBatches(n int, flat bool) []*vector.Batch {
 	r := rand.New(rand.NewPCG(1, 1))
 	dict := func(card int) *vector.Dict {

@@ -13,8 +13,9 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// fileColumn is a column of a segment file, or the elements of a list. Its directories (validity, blocks, list offsets) have been
-// checked whole when it exists; values are checked when they are touched. It implements Column.
+// fileColumn is a column of a segment file, or the elements of a list. Its directories (validity,
+// blocks, list offsets) have been checked whole when it exists; values are checked when they are
+// touched. It implements Column.
 type fileColumn struct {
 	seg  *Segment
 	meta *columnMeta
@@ -256,7 +257,8 @@ func (c *fileColumn) LongRange(block int) (least, greatest int64, known bool) {
 	return c.frames[block].Min, c.frames[block].Max, true
 }
 
-// DoubleRange bounds the values of a block of a Double or Float column. A block with a NaN is not bounded.
+// DoubleRange bounds the values of a block of a Double or Float column. A block with a NaN is not
+// bounded.
 func (c *fileColumn) DoubleRange(block int) (least, greatest float64, known bool) {
 	if c.meta.enc == encNull {
 		return 1, 0, true

@@ -10,8 +10,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// blobBlock is a directory entry of an opaque column. Decoded, a block is an offset (uint32) per row and one more, and then the
-// values, one after the other; offsets count from the first value.
+// blobBlock is a directory entry of an opaque column. Decoded, a block is an offset (uint32) per
+// row and one more, and then the values, one after the other; offsets count from the first value.
 type blobBlock struct {
 	Row     uint32 // its first row
 	Decoded uint32 // bytes when decoded
@@ -68,7 +68,8 @@ func (b *blobValues) at(row int) string {
 
 func (b *blobValues) end() int { return b.row + len(b.offsets) - 1 }
 
-// blobBlock returns the values of block i. A compressed block is decoded into memory of its own, which its values keep alive.
+// blobBlock returns the values of block i. A compressed block is decoded into memory of its own,
+// which its values keep alive.
 func (c *fileColumn) blobBlock(i int) (*blobValues, error) {
 	b := &c.blobs[i]
 	lo := int(b.Offset)
@@ -140,8 +141,8 @@ func (c *fileColumn) readBlobRows(buf *Buffer, rows []uint32) (*vector.Vector, e
 	return v, nil
 }
 
-// decoders returns the process's zstd decoder, which many goroutines may use. It is made when the first compressed value is read, so
-// that an idle process does not hold it.
+// decoders returns the process's zstd decoder, which many goroutines may use. It is made when the
+// first compressed value is read, so that an idle process does not hold it.
 var decoders = sync.OnceValues(func() (*zstd.Decoder, error) {
 	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(0), zstd.WithDecodeAllCapLimit(true), zstd.WithDecoderMaxMemory(4<<30))
 	if err != nil {

@@ -37,7 +37,8 @@ func below[T uint8 | uint16 | uint32](codes []T, n int) bool {
 	return uint64(top) < uint64(n)
 }
 
-// dictionary returns the column's dictionary, checked on first use: its entries lie in its bytes and ascend.
+// dictionary returns the column's dictionary, checked on first use: its entries lie in its bytes
+// and ascend.
 func (c *fileColumn) dictionary() (*vector.Dict, error) {
 	if c.meta.enc == encList {
 		return c.element.dictionary()
@@ -88,7 +89,8 @@ func (c *fileColumn) dictionary() (*vector.Dict, error) {
 
 // unpacked returns the packed dictionary decoded. The lock of dictOnce is held.
 func (c *fileColumn) unpacked() (*vector.Dict, error) {
-	// Where memory does not do to keep it, whoever reads the column batch by batch still holds it, as part of the vector before.
+	// Where memory does not do to keep it, whoever reads the column batch by batch still holds it, as
+	// part of the vector before.
 	d := c.lent.Value()
 	if d != nil {
 		decoded.keep(c, d, nil)
@@ -151,7 +153,8 @@ func (c *fileColumn) readCodeRows(buf *Buffer, rows []uint32) (*vector.Vector, e
 	return c.coded(buf, v, d), nil
 }
 
-// readTexts reads rows, nil: those from up to to, as texts of their own: they are few beside a packed dictionary, or memory does not do for it.
+// readTexts reads rows, nil: those from up to to, as texts of their own: they are few beside a
+// packed dictionary, or memory does not do for it.
 func (c *fileColumn) readTexts(buf *Buffer, from, to int, rows []uint32) (*vector.Vector, error) {
 	v, err := c.bareCodes(buf, from, to, rows)
 	if err != nil {

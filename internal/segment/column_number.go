@@ -6,8 +6,9 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// frameBlock is a directory entry of a Long column: BlockRows values, each stored as (value-Min)/Unit in so many whole bytes or bits.
-// Values of eight bytes are stored as they are. Values of null rows are any of those.
+// frameBlock is a directory entry of a Long column: BlockRows values, each stored as
+// (value-Min)/Unit in so many whole bytes or bits. Values of eight bytes are stored as they are.
+// Values of null rows are any of those.
 type frameBlock struct {
 	Min, Max int64
 	Unit     uint64
@@ -17,7 +18,8 @@ type frameBlock struct {
 const (
 	// packedWidth is added to the bits of a value in the width of a block.
 	packedWidth = 16
-	// maxPackedBits is how many bits two values may have so that a load of eight bytes has both, whatever bit of a byte they begin at.
+	// maxPackedBits is how many bits two values may have so that a load of eight bytes has both,
+	// whatever bit of a byte they begin at.
 	maxPackedBits = 28
 )
 
@@ -192,8 +194,8 @@ func (c *fileColumn) readFrameRows(buf *Buffer, rows []uint32) (*vector.Vector, 
 	return v, nil
 }
 
-// pick writes the values of rows of the block, numbered in the segment, to dst. Data begins with the block's values, and has frameSlack behind
-// the last.
+// pick writes the values of rows of the block, numbered in the segment, to dst. Data begins with
+// the block's values, and has frameSlack behind the last.
 func (f *frameBlock) pick(dst []int64, data []byte, rows []uint32) {
 	least, unit := f.Min, f.Unit
 	if b := f.packed(); b > 0 {

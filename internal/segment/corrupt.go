@@ -7,8 +7,9 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// ErrCorrupt marks every error that says: this file's bytes are not what its writer wrote. The remedy is always the same: fetch the
-// file from deep storage again. A CorruptError in the same chain says where.
+// ErrCorrupt marks every error that says: this file's bytes are not what its writer wrote. The
+// remedy is always the same: fetch the file from deep storage again. A CorruptError in the same
+// chain says where.
 var ErrCorrupt = errors.New("segment file is corrupt")
 
 // ErrNewer marks the refusal of a file that only a newer release can read.

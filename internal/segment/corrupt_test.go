@@ -14,7 +14,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// tryRead opens b and reads all that a query could: rows in two ways, dictionaries, bitmaps, bounds. It returns the first error.
+// tryRead opens b and reads all that a query could: rows in two ways, dictionaries, bitmaps,
+// bounds. It returns the first error.
 func tryRead(b []byte) (rowsOf, error) {
 	s, err := OpenAt(bytes.NewReader(b), int64(len(b)), "hostile")
 	if err != nil {

@@ -13,8 +13,9 @@ import (
 
 // decoded are the packed dictionaries that are in memory decoded.
 //
-// Some are kept, those looked at last first. One that is not kept, or is dropped, is lent: it stays valid for whoever holds it, and counts
-// until the garbage collector has found that nobody does. The next reader after that decodes it again.
+// Some are kept, those looked at last first. One that is not kept, or is dropped, is lent: it stays
+// valid for whoever holds it, and counts until the garbage collector has found that nobody does.
+// The next reader after that decodes it again.
 var decoded decodedDicts
 
 type decodedDicts struct {
@@ -34,8 +35,9 @@ type loan struct {
 	size int64
 }
 
-// KeepDictionaries makes dictionaries that are decoded count in b, and bounds those that are kept to a share of its limit. It is called once, by
-// the owner of the process's memory, before segments are read.
+// KeepDictionaries makes dictionaries that are decoded count in b, and bounds those that are kept
+// to a share of its limit. It is called once, by the owner of the process's memory, before segments
+// are read.
 func KeepDictionaries(b *budget.Budget) {
 	decoded.Lock()
 	defer decoded.Unlock()
@@ -44,8 +46,9 @@ func KeepDictionaries(b *budget.Budget) {
 	decoded.limit = max(b.Limit()/decodedShare, 1)
 }
 
-// lend counts the dictionary of so many bytes that is about to be decoded. What is kept and what nobody holds any more makes room for it. The
-// error is a fault that says what was needed, as noRoom tells.
+// lend counts the dictionary of so many bytes that is about to be decoded. What is kept and what
+// nobody holds any more makes room for it. The error is a fault that says what was needed, as
+// noRoom tells.
 func (k *decodedDicts) lend(size int64) (*loan, error) {
 	k.Lock()
 	defer k.Unlock()
@@ -108,7 +111,8 @@ func (k *decodedDicts) settle() {
 	}
 }
 
-// collect ends the loans of dictionaries that the garbage collector has found nobody to hold. The lock is held.
+// collect ends the loans of dictionaries that the garbage collector has found nobody to hold. The
+// lock is held.
 func (k *decodedDicts) collect() {
 	for l := range k.loans {
 		if l.dict != (weak.Pointer[vector.Dict]{}) && l.dict.Value() == nil {
@@ -123,7 +127,8 @@ func (k *decodedDicts) watch(l *loan, d *vector.Dict) {
 	runtime.AddCleanup(d, k.end, l)
 }
 
-// keep takes note of a dictionary that c has, which was decoded in memory of a loan, nil: of one before.
+// keep takes note of a dictionary that c has, which was decoded in memory of a loan, nil: of one
+// before.
 func (k *decodedDicts) keep(c *fileColumn, d *vector.Dict, l *loan) {
 	k.Lock()
 	defer k.Unlock()
@@ -159,7 +164,8 @@ func (k *decodedDicts) keep(c *fileColumn, d *vector.Dict, l *loan) {
 	c.dict.Store(d)
 }
 
-// oldest returns one that was not read since it was last looked at here, or else the one looked at first. The lock is held, and there is one.
+// oldest returns one that was not read since it was last looked at here, or else the one looked at
+// first. The lock is held, and there is one.
 func (k *decodedDicts) oldest() *list.Element {
 	for range k.order.Len() {
 		e := k.order.Back()

@@ -5,8 +5,9 @@ import (
 	"math/bits"
 )
 
-// distinctCounter counts different numbers: exactly up to exactDistinct, beyond that by HyperLogLog with 4,096 registers (standard
-// error 1.6 %; Flajolet, Fusy, Gandouet and Meunier, 2007). The zero value has seen none.
+// distinctCounter counts different numbers: exactly up to exactDistinct, beyond that by HyperLogLog
+// with 4,096 registers (standard error 1.6 %; Flajolet, Fusy, Gandouet and Meunier, 2007). The zero
+// value has seen none.
 type distinctCounter struct {
 	slots     []uint64 // open addressing; the numbers, zero kept apart
 	n         int

@@ -8,7 +8,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// A column of a million different texts, collected in several runs, has them all in order, and finds each.
+// A column of a million different texts, collected in several runs, has them all in order, and
+// finds each.
 func TestAMillionDifferentTexts(t *testing.T) {
 	const rows, step = 1_000_000, 7_919 // which has no factor of rows: every text occurs once
 	text := func(i int) string { return fmt.Sprintf("%06x-value", i) }

@@ -21,8 +21,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// document reads a file by what docs/format/segment.md says and by nothing else: it shares no code with the package. What does not hold of
-// the file is a panic with a text.
+// document reads a file by what docs/format/segment.md says and by nothing else: it shares no code
+// with the package. What does not hold of the file is a panic with a text.
 type document struct {
 	b        []byte
 	chunk    int
@@ -74,7 +74,8 @@ func (d *document) take(off, n int) []byte {
 	return d.b[off : off+n]
 }
 
-// eachField calls f with the fields of a record. Numbers are the varints of a payload, if it is nothing but those.
+// eachField calls f with the fields of a record. Numbers are the varints of a payload, if it is
+// nothing but those.
 func eachField(b []byte, f func(tag int, payload []byte)) {
 	for len(b) > 0 {
 		tag, n := binary.Uvarint(b)
@@ -330,7 +331,8 @@ func unzstd(b []byte) []byte {
 	return out
 }
 
-// checkIndex compares bitmaps with codes; those of elements of lists are compared by who has the list.
+// checkIndex compares bitmaps with codes; those of elements of lists are compared by who has the
+// list.
 func (c *docColumn) checkIndex(texts []string) {
 	at := c.parts[21]
 	if at == nil || c.name == "" {
@@ -508,7 +510,8 @@ func docAtPath(text any, path string) any {
 	}
 }
 
-// Files are what the document says: somebody who has only it reads every value of every kind of column, and its statistics.
+// Files are what the document says: somebody who has only it reads every value of every kind of
+// column, and its statistics.
 func TestFilesAreWhatTheDocumentSays(t *testing.T) {
 	for _, n := range []int{0, 1, 70, 9000} {
 		for _, nulls := range []float64{0, 0.2, 1} {

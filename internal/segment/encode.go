@@ -4,8 +4,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// columnFeed hands out the final rows of a column, in batches, as often as it is asked. Vectors are flat, strings are codes, and each
-// is valid until f returns.
+// columnFeed hands out the final rows of a column, in batches, as often as it is asked. Vectors are
+// flat, strings are codes, and each is valid until f returns.
 type columnFeed func(f func(*vector.Vector) error) error
 
 // columnEncoder writes one column of a file.
@@ -16,7 +16,8 @@ type columnEncoder struct {
 	feed  columnFeed
 	nulls int // as far as known before reading; rows: certainly all
 
-	// dict writes the entries of the merged dictionary in order, and returns how many there are; nil: no strings.
+	// dict writes the entries of the merged dictionary in order, and returns how many there are; nil:
+	// no strings.
 	dict         func(emit func(string) error) (int, error)
 	bitmapValues int
 

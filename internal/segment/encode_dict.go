@@ -10,8 +10,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// dictionary writes the entries that dict emits, in order, and the statistics that they are. A small dictionary is written as it is; a
-// larger one is packed.
+// dictionary writes the entries that dict emits, in order, and the statistics that they are. A
+// small dictionary is written as it is; a larger one is packed.
 func (e *columnEncoder) dictionary(c *columnMeta, dict func(func(string) error) (int, error)) (int, error) {
 	c.enc = encDict
 	offsets := []uint32{0}
@@ -139,8 +139,8 @@ func (p *dictPacker) end(e *columnEncoder, c *columnMeta) error {
 	return e.whole(c, partDictBlocks, p.directory)
 }
 
-// dictEncoders returns the process's encoder of dictionary blocks. Their suffixes repeat little, but use few different bytes: it is
-// coding these by frequency that makes them small.
+// dictEncoders returns the process's encoder of dictionary blocks. Their suffixes repeat little,
+// but use few different bytes: it is coding these by frequency that makes them small.
 var dictEncoders = sync.OnceValues(func() (*zstd.Encoder, error) {
 	e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithWindowSize(256<<10), zstd.WithSingleSegment(true),
 		zstd.WithEncoderCRC(false), zstd.WithAllLitEntropyCompression(true))

@@ -10,7 +10,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// lists writes c as the offset of each row's first element, and its elements as a column of their own.
+// lists writes c as the offset of each row's first element, and its elements as a column of their
+// own.
 func (e *columnEncoder) lists(c *columnMeta, feed columnFeed) error {
 	if c.Multi {
 		plain, err := isPlain(feed)
@@ -121,10 +122,12 @@ func plainFeed(feed columnFeed) columnFeed {
 
 // indexBuilder collects the rows of each entry of a dictionary.
 //
-// Rows arrive in order and are kept for a stretch of them, then sorted by code, so that each bitmap gets its rows in runs.
+// Rows arrive in order and are kept for a stretch of them, then sorted by code, so that each bitmap
+// gets its rows in runs.
 type indexBuilder struct {
 	bitmaps []*roaring.Bitmap
-	// scans says that reading all codes costs little more than an index does: unless its bitmaps are small it is given up.
+	// scans says that reading all codes costs little more than an index does: unless its bitmaps are
+	// small it is given up.
 	scans   bool
 	givenUp bool
 	n       int      // rows so far
@@ -234,8 +237,9 @@ func (ix *indexBuilder) add(c int) {
 	ix.bitmaps[c].AddMany(rows)
 }
 
-// appendRows appends the bitmap of rows, which ascend, as roaring writes it where that is a plain array of rows within one container; else it reports false.
-// Most entries of a large dictionary have a row or two, for which making a bitmap takes far longer than writing it.
+// appendRows appends the bitmap of rows, which ascend, as roaring writes it where that is a plain
+// array of rows within one container; else it reports false. Most entries of a large dictionary
+// have a row or two, for which making a bitmap takes far longer than writing it.
 func appendRows(dst []byte, rows []uint32) ([]byte, bool) {
 	const (
 		cookie  = 12346 // none of the containers is of runs

@@ -9,8 +9,9 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// longs writes c as frames of reference: per block of rows the least value, the greatest common divisor of the distances from it, and
-// each distance divided by that in as few bytes as the greatest needs.
+// longs writes c as frames of reference: per block of rows the least value, the greatest common
+// divisor of the distances from it, and each distance divided by that in as few bytes as the
+// greatest needs.
 func (e *columnEncoder) longs(c *columnMeta, feed columnFeed) error {
 	c.enc = encFrame
 	data, err := e.part(c, partData)
@@ -103,8 +104,8 @@ func sumOf(values []int64, has vector.Bitmap, nulls int) int64 {
 	return sum
 }
 
-// encodeFrame appends the values of a block, nulls of which have no bit in has, to dst, padded to partAlign. Place holds the width. Stored is room
-// for as many values.
+// encodeFrame appends the values of a block, nulls of which have no bit in has, to dst, padded to
+// partAlign. Place holds the width. Stored is room for as many values.
 func encodeFrame(dst []byte, values []int64, has vector.Bitmap, nulls int, stored []uint64) (frameBlock, []byte) {
 	f := frameBlock{Min: math.MaxInt64, Max: math.MinInt64, Unit: 1}
 	if nulls == 0 {
@@ -221,7 +222,8 @@ func appendWide(dst []byte, values []uint64, width int) []byte {
 	return dst[:at+len(values)*width]
 }
 
-// packedSaves: values are packed in bits if that saves at least an eighth of the bytes. Decoding takes up to a third longer.
+// packedSaves: values are packed in bits if that saves at least an eighth of the bytes. Decoding
+// takes up to a third longer.
 const packedSaves = 8
 
 func gcd(a, b uint64) uint64 {

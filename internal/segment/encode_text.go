@@ -30,8 +30,9 @@ func (e *columnEncoder) strings(c *columnMeta, feed columnFeed) error {
 	return e.index(c, ix)
 }
 
-// boundOf cuts the least and the greatest string to what the footer keeps; the results still bound all strings between. A greatest
-// string that can't be cut so is not known: nil, and nil for the least too.
+// boundOf cuts the least and the greatest string to what the footer keeps; the results still bound
+// all strings between. A greatest string that can't be cut so is not known: nil, and nil for the
+// least too.
 func boundOf(least, greatest string) (low any, lowExact bool, high any, highExact bool) {
 	lowExact, highExact = len(least) <= boundBytes, len(greatest) <= boundBytes
 	if !lowExact {
@@ -103,7 +104,8 @@ func (e *columnEncoder) codes(c *columnMeta, n int, feed columnFeed, ix *indexBu
 	return e.valid(c, &valid)
 }
 
-// opaque writes c, of a complex type: repetitive nested values as a dictionary, everything else as blobs.
+// opaque writes c, of a complex type: repetitive nested values as a dictionary, everything else as
+// blobs.
 func (e *columnEncoder) opaque(c *columnMeta, feed columnFeed) error {
 	if c.Type == vector.JSON {
 		values, err := repetitive(feed, c.rows)

@@ -154,8 +154,8 @@ func encodeBound(x any) []byte {
 	return nil
 }
 
-// parseFooter reads a footer's record. It checks each field by itself; check (layout.go) holds them against each other and against
-// the file.
+// parseFooter reads a footer's record. It checks each field by itself; check (layout.go) holds them
+// against each other and against the file.
 func parseFooter(b []byte) (*footer, error) {
 	out := &footer{rows: -1}
 	var paths []*columnMeta

@@ -1,7 +1,8 @@
 package segment
 
-// Version is the format version that this release writes, and the newest that it reads; it reads all before. Versions only go up; additions
-// that an older reader may skip do not need a new one (see record.go). Version 2 has packed blocks of whole numbers.
+// Version is the format version that this release writes, and the newest that it reads; it reads
+// all before. Versions only go up; additions that an older reader may skip do not need a new one
+// (see record.go). Version 2 has packed blocks of whole numbers.
 const Version = 2
 
 const (
@@ -44,8 +45,8 @@ func (e encoding) String() string {
 	return "unknown"
 }
 
-// partKind is what the bytes of a part are. Like record tags, even kinds must be understood, odd ones may be ignored: they only
-// make reading faster.
+// partKind is what the bytes of a part are. Like record tags, even kinds must be understood, odd
+// ones may be ignored: they only make reading faster.
 type partKind uint32
 
 const (

@@ -8,7 +8,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// growing is a flat column that rows are appended to. Strings are codes; whoever appends them knows the dictionary.
+// growing is a flat column that rows are appended to. Strings are codes; whoever appends them knows
+// the dictionary.
 type growing struct {
 	typ     vector.Type
 	n       int
@@ -91,7 +92,8 @@ func (g *growing) bytes() int64 {
 	return b
 }
 
-// appendRange appends rows lo up to, not including, hi of v: a vector of g's type whose strings are codes.
+// appendRange appends rows lo up to, not including, hi of v: a vector of g's type whose strings are
+// codes.
 func (g *growing) appendRange(v *vector.Vector, lo, hi int) error {
 	if v.Const {
 		for ; lo < hi; lo++ {
@@ -104,7 +106,8 @@ func (g *growing) appendRange(v *vector.Vector, lo, hi int) error {
 	return g.appendFlat(v, lo, hi, lo)
 }
 
-// appendFlat appends elements lo up to hi of v's slices; validAt is the bit of the first in v's validity.
+// appendFlat appends elements lo up to hi of v's slices; validAt is the bit of the first in v's
+// validity.
 func (g *growing) appendFlat(v *vector.Vector, lo, hi, validAt int) error {
 	g.appendValid(v.Valid, validAt, hi-lo)
 	g.n += hi - lo

@@ -6,16 +6,19 @@ import (
 	"sync"
 )
 
-// mappings are the files mapped now. They are only looked at when a read of mapped memory has failed.
+// mappings are the files mapped now. They are only looked at when a read of mapped memory has
+// failed.
 var mappings struct {
 	sync.Mutex
 	open map[*mapping]struct{}
 }
 
-// Guard runs f, which reads vectors or other memory of mapped segments, so that a read which the disk can't serve (the file was cut
-// short, the device failed) becomes an error that matches ErrCorrupt instead of ending the process. Other panics pass through.
+// Guard runs f, which reads vectors or other memory of mapped segments, so that a read which the
+// disk can't serve (the file was cut short, the device failed) becomes an error that matches
+// ErrCorrupt instead of ending the process. Other panics pass through.
 //
-// It covers f's own goroutine only. Reads through Column are guarded already; what f does with the vectors afterwards is not.
+// It covers f's own goroutine only. Reads through Column are guarded already; what f does with the
+// vectors afterwards is not.
 func Guard(f func() error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
@@ -31,7 +34,8 @@ func Guard(f func() error) (err error) {
 	return f()
 }
 
-// mappedFault returns the error for a panic that came from reading a mapped file, and nil for any other panic.
+// mappedFault returns the error for a panic that came from reading a mapped file, and nil for any
+// other panic.
 func mappedFault(r any) error {
 	memory, ok := r.(interface {
 		runtime.Error

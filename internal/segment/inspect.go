@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// Anatomy is a segment file taken apart: where its bytes go and how each column is laid out. It marshals to JSON; WriteText prints it.
+// Anatomy is a segment file taken apart: where its bytes go and how each column is laid out. It
+// marshals to JSON; WriteText prints it.
 type Anatomy struct {
 	File             string          `json:"file"`
 	Version          int             `json:"version"`

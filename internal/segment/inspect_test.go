@@ -10,7 +10,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// The anatomy accounts for every byte of the file, says of each column how it is laid out, and is the same as text and as JSON.
+// The anatomy accounts for every byte of the file, says of each column how it is laid out, and is
+// the same as text and as JSON.
 func TestInspectAccountsForEveryByte(t *testing.T) {
 	rows := randomRows(rand.New(rand.NewPCG(41, 1)), 9000, 0.1)
 	file := writeRows(t, allTypes, rows, Options{SortOrder: []string{TimeColumn}, QueryGranularity: "HOUR", Metadata: []byte(`{"by":"test"}`)}, 4096)

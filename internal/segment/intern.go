@@ -7,8 +7,9 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// interner numbers distinct strings in the order they arrive. It is an open-addressing table over one run of bytes, so that
-// millions of strings are a handful of objects to the garbage collector. The zero interner is empty.
+// interner numbers distinct strings in the order they arrive. It is an open-addressing table over
+// one run of bytes, so that millions of strings are a handful of objects to the garbage collector.
+// The zero interner is empty.
 type interner struct {
 	seed    maphash.Seed
 	blob    []byte
@@ -21,14 +22,15 @@ type interner struct {
 	met     [internAhead]uint64
 	touched byte
 
-	// loose allows that a string gets a second number, and repeats says that it may have happened: when nearly all strings are new,
-	// looking for each costs more than the few that are kept twice. Sorting brings them together again.
+	// loose allows that a string gets a second number, and repeats says that it may have happened:
+	// when nearly all strings are new, looking for each costs more than the few that are kept twice.
+	// Sorting brings them together again.
 	loose, repeats bool
 }
 
 const (
-	// looseAfter is the number of distinct strings from which on an interner that may be loose looks whether it should be, and looseShare
-	// how many in a hundred strings must have been new.
+	// looseAfter is the number of distinct strings from which on an interner that may be loose looks
+	// whether it should be, and looseShare how many in a hundred strings must have been new.
 	looseAfter = 1 << 14
 	looseShare = 90
 	// internAhead is how many strings addAll looks up at a time.
@@ -74,8 +76,9 @@ func (t *interner) add(s string) (uint32, error) {
 	return t.place(s, t.hash(s))
 }
 
-// addAll sets numbers to those of texts, as add does. A large table is not in the processor's caches: what the strings will need of it is touched
-// before, so that many loads are under way at the same time.
+// addAll sets numbers to those of texts, as add does. A large table is not in the processor's
+// caches: what the strings will need of it is touched before, so that many loads are under way at
+// the same time.
 func (t *interner) addAll(texts []string, numbers []uint32) (err error) {
 	for len(texts) > 0 && err == nil {
 		n := min(len(texts), internAhead)

@@ -5,7 +5,8 @@ import (
 	"fmt"
 )
 
-// Kept is the JSON that segments keep for their readers (Options.Metadata). Members that are not known here are passed over.
+// Kept is the JSON that segments keep for their readers (Options.Metadata). Members that are not
+// known here are passed over.
 type Kept struct {
 	// TimestampSpec is that of the native spec the rows were loaded by.
 	TimestampSpec json.RawMessage `json:"timestampSpec,omitempty"`

@@ -15,8 +15,9 @@ type layoutError struct {
 
 func (e *layoutError) Error() string { return e.reason }
 
-// check holds the footer against itself and against a file whose columns end at limit, so that whoever reads a part later knows that
-// it lies in the file and is as long as its rows need. The values inside parts are checked when they are touched.
+// check holds the footer against itself and against a file whose columns end at limit, so that
+// whoever reads a part later knows that it lies in the file and is as long as its rows need. The
+// values inside parts are checked when they are touched.
 func (f *footer) check(limit int64) error {
 	if f.rows < 0 || f.chunkLog2 == 0 {
 		return &layoutError{reason: "the footer lacks the number of rows or the size of a chunk"}

@@ -35,8 +35,8 @@ func sameAs(t *testing.T, want rowsOf, r Reader, size int) {
 	}
 }
 
-// Readers of a growing segment see the rows that were there when they asked, also when many have been appended since, and the file that
-// becomes of it is the one that a Writer makes.
+// Readers of a growing segment see the rows that were there when they asked, also when many have
+// been appended since, and the file that becomes of it is the one that a Writer makes.
 func TestLiveRowsAreReadAsTheyWere(t *testing.T) {
 	for _, nulls := range []float64{0, 0.3, 1} {
 		r := rand.New(rand.NewPCG(21, uint64(10*nulls)))

@@ -17,8 +17,8 @@ import (
 
 // store is where a segment's bytes come from.
 type store interface {
-	// span returns bytes off up to off+n of the file, beginning at an address that is a multiple of partAlign if off is. They stay
-	// valid until close. It is called from any goroutine.
+	// span returns bytes off up to off+n of the file, beginning at an address that is a multiple of
+	// partAlign if off is. They stay valid until close. It is called from any goroutine.
 	span(off, n int64) ([]byte, error)
 	// advise says that these bytes will be asked for soon.
 	advise(off, n int64)
@@ -31,7 +31,8 @@ type mapping struct {
 	data []byte
 	// source brings the bytes of a file that is there in part; nil: it is whole.
 	source Source
-	// columnAt names the column that holds an offset of the file, and damaged notes that the file can't be read; set once the footer is read.
+	// columnAt names the column that holds an offset of the file, and damaged notes that the file
+	// can't be read; set once the footer is read.
 	columnAt func(off int64) string
 	damaged  *atomic.Bool
 	lent     lentSpans // in memory, of a file that is gone
@@ -79,8 +80,9 @@ func mapFile(path string) (*mapping, error) {
 // tailRead is how much of the end of a file is read when it is opened: most footers whole.
 const tailRead = 64 << 10
 
-// warm reads the end of a file by a system call, during which other goroutines run. A page fault would hold up a processor instead, so that
-// the first query over many files would wait for them one after the other. What can't be read is found when it is needed.
+// warm reads the end of a file by a system call, during which other goroutines run. A page fault
+// would hold up a processor instead, so that the first query over many files would wait for them
+// one after the other. What can't be read is found when it is needed.
 func warm(f *os.File, size int64) {
 	tail := make([]byte, min(size, tailRead))
 	_, _ = f.ReadAt(tail, size-int64(len(tail)))

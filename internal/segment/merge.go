@@ -8,9 +8,10 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// merge puts the rows of several inputs into one order. It decides the order once, from the sort columns, as the input of each row;
-// after that every column is a pass of its own over the inputs, each of which is read from its first row to its last. So a merge
-// holds one column's window of each input, two bytes per row, and no rows.
+// merge puts the rows of several inputs into one order. It decides the order once, from the sort
+// columns, as the input of each row; after that every column is a pass of its own over the inputs,
+// each of which is read from its first row to its last. So a merge holds one column's window of
+// each input, two bytes per row, and no rows.
 type merge struct {
 	ctx    context.Context
 	inputs []Reader
@@ -60,8 +61,8 @@ func (c *cursor) fill(window int) (err error) {
 	return err
 }
 
-// each calls f with the rows of a column in merged order, before rollup, in batches. The vectors are flat, with strings as merged
-// codes, and valid until f returns.
+// each calls f with the rows of a column in merged order, before rollup, in batches. The vectors
+// are flat, with strings as merged codes, and valid until f returns.
 func (m *merge) each(sources []*source, t vector.Type, f func(*vector.Vector) error) error {
 	if m.order == nil {
 		for _, s := range sources {
@@ -178,8 +179,8 @@ func mixValues[T any](x *mixer, order []uint16, dst []T, values func(*vector.Vec
 	return dst, nil
 }
 
-// groups calls f as each does, but with the rows after rollup: of a dimension the first of each group, of a metric what fold makes
-// of the group.
+// groups calls f as each does, but with the rows after rollup: of a dimension the first of each
+// group, of a metric what fold makes of the group.
 func (m *merge) groups(sources []*source, t vector.Type, fold Fold, f func(*vector.Vector) error) error {
 	if m.starts == nil {
 		return m.each(sources, t, f)
@@ -363,8 +364,8 @@ func (m *merge) sort() error {
 	return nil
 }
 
-// follow reports whether the rows of each input come after those of the inputs before: then there is nothing to merge. Runs of rows that
-// arrived in order are such inputs.
+// follow reports whether the rows of each input come after those of the inputs before: then there
+// is nothing to merge. Runs of rows that arrived in order are such inputs.
 func (m *merge) follow(keys []*keyColumn) (bool, error) {
 	var last *head
 	for i, in := range m.inputs {

@@ -232,7 +232,8 @@ func TestMergeFillsMissingColumnsAndRefusesOtherTypes(t *testing.T) {
 	}
 }
 
-// unsorted is a Reader as a live index may be one: its dictionary is in order of arrival and has entries that no row uses.
+// unsorted is a Reader as a live index may be one: its dictionary is in order of arrival and has
+// entries that no row uses.
 type unsorted struct{ *memoryTable }
 
 func TestMergeSortsUnsortedDictionaries(t *testing.T) {

@@ -5,8 +5,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// A merge of dictionaries is the list of the entries that any input uses, ascending, and for each input the code in that list of
-// each of its codes.
+// A merge of dictionaries is the list of the entries that any input uses, ascending, and for each
+// input the code in that list of each of its codes.
 
 // dictInput is the dictionary of one input of a merge.
 type dictInput struct {
@@ -32,8 +32,8 @@ func (d *dictInput) skip() bool {
 	return d.at < d.dict.Len()
 }
 
-// mergeDicts merges the inputs, calling emit for each entry in ascending order, and returns how many there are and the merged code of
-// each code of each input; nil: the same.
+// mergeDicts merges the inputs, calling emit for each entry in ascending order, and returns how
+// many there are and the merged code of each code of each input; nil: the same.
 func mergeDicts(inputs []dictInput, emit func(entry string) error) (n int, remaps [][]uint32, err error) {
 	remaps = make([][]uint32, len(inputs))
 	var live []*dictInput // a heap by the next entry

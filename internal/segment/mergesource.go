@@ -5,8 +5,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// mergedCodes stands for the dictionary of strings that are merged codes: it says that codes compare as strings do. The entries
-// themselves may be in the file already, and not in memory.
+// mergedCodes stands for the dictionary of strings that are merged codes: it says that codes
+// compare as strings do. The entries themselves may be in the file already, and not in memory.
 var mergedCodes = &vector.Dict{Sorted: true}
 
 // source is one column of one input of a merge.
@@ -121,8 +121,8 @@ func (s *source) usedCodes() ([]bool, error) {
 	return used, nil
 }
 
-// read returns rows from up to to with strings as merged codes. The vector is not constant, and not of a dictionary. It is valid until
-// buf is used again.
+// read returns rows from up to to with strings as merged codes. The vector is not constant, and not
+// of a dictionary. It is valid until buf is used again.
 func (s *source) read(buf *Buffer, from, to int) (*vector.Vector, error) {
 	if s.col == nil {
 		if leafType(s.typ).Kind == vector.KindString {

@@ -11,22 +11,25 @@ import (
 type ColumnSpec struct {
 	Name string
 	Type vector.Type
-	// Multi makes a list of strings a multi-value string. A multi-value column whose rows all have one value, or are null, is stored
-	// as a plain string, and its Info says so: AsMulti turns what is read back into lists.
+	// Multi makes a list of strings a multi-value string. A multi-value column whose rows all have one
+	// value, or are null, is stored as a plain string, and its Info says so: AsMulti turns what is
+	// read back into lists.
 	Multi bool
-	// Metric is the name of the aggregator whose states the column holds; empty: the column is a dimension.
+	// Metric is the name of the aggregator whose states the column holds; empty: the column is a
+	// dimension.
 	Metric string
 	// NoIndex keeps a string column without bitmap index.
 	NoIndex bool
 }
 
-// Fold combines the values of one metric that rollup brings together: those from starts[g] up to starts[g+1] into value g of the
-// result, which has the type of values and len(starts)-1 rows. It must be associative: of a large group it is first given pieces and
-// then their results. Values are only valid during the call; the result is the caller's.
+// Fold combines the values of one metric that rollup brings together: those from starts[g] up to
+// starts[g+1] into value g of the result, which has the type of values and len(starts)-1 rows. It
+// must be associative: of a large group it is first given pieces and then their results. Values are
+// only valid during the call; the result is the caller's.
 type Fold func(values *vector.Vector, starts []uint32) (*vector.Vector, error)
 
-// Budget is where memory is reserved before it is used; budget.Budget is one. Reserve fails when the memory is not to be had. With Threads
-// it is used by several goroutines.
+// Budget is where memory is reserved before it is used; budget.Budget is one. Reserve fails when
+// the memory is not to be had. With Threads it is used by several goroutines.
 type Budget interface {
 	Reserve(bytes int64) error
 	Release(bytes int64)
@@ -36,24 +39,31 @@ type Budget interface {
 type Options struct {
 	// Columns are the columns of the segment, and of every batch that a Writer is given, in order.
 	Columns []ColumnSpec
-	// SortOrder names the columns that rows are sorted by, ascending. Empty: rows stay in the order they come in.
+	// SortOrder names the columns that rows are sorted by, ascending. Empty: rows stay in the order
+	// they come in.
 	SortOrder []string
-	// Rollup combines rows whose dimensions (all columns without Metric) are equal. Dimensions that SortOrder lacks are appended to
-	// it. Fold is then asked for the way to combine each metric, by several goroutines if there are Threads.
+	// Rollup combines rows whose dimensions (all columns without Metric) are equal. Dimensions that
+	// SortOrder lacks are appended to it. Fold is then asked for the way to combine each metric, by
+	// several goroutines if there are Threads.
 	Rollup bool
 	Fold   func(ColumnSpec) (Fold, error)
-	// RolledUp says that the rows were combined already, by whoever made them: readers are told so, nothing is combined.
+	// RolledUp says that the rows were combined already, by whoever made them: readers are told so,
+	// nothing is combined.
 	RolledUp bool
 	// QueryGranularity and Metadata (a Kept) are kept in the file for its readers.
 	QueryGranularity string
 	Metadata         json.RawMessage
-	// BitmapValues is the number of distinct values up to which a string column is indexed; 0: 5,000, negative: none is.
+	// BitmapValues is the number of distinct values up to which a string column is indexed; 0: 5,000,
+	// negative: none is.
 	BitmapValues int
-	// Threads is how many goroutines work on the columns; 0 or 1: the caller's alone. The file is the same for any number.
+	// Threads is how many goroutines work on the columns; 0 or 1: the caller's alone. The file is the
+	// same for any number.
 	Threads int
-	// TempDir is where sorted runs are spilled to; empty: the directory for temporary files of the system.
+	// TempDir is where sorted runs are spilled to; empty: the directory for temporary files of the
+	// system.
 	TempDir string
-	// Rows is about how many rows a Writer will be given, for which it makes room at once; 0: not known.
+	// Rows is about how many rows a Writer will be given, for which it makes room at once; 0: not
+	// known.
 	Rows int
 	// BufferBytes is the memory that rows may take before they are spilled; 0: 256 MiB.
 	BufferBytes int64

@@ -10,8 +10,9 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// A packed dictionary is cut into blocks that are decoded on their own. The directory of blocks says where each lies; the first value of
-// a block lies before it as it is, so that a value is looked up with one block decoded.
+// A packed dictionary is cut into blocks that are decoded on their own. The directory of blocks
+// says where each lies; the first value of a block lies before it as it is, so that a value is
+// looked up with one block decoded.
 
 // dictBlock is a directory entry of a packed dictionary.
 type dictBlock struct {
@@ -53,7 +54,8 @@ func openPackedDict(directory, data *area, n int) (*packedDict, error) {
 		if b.Codec > codecZstd || b.Codec == codecNone && b.Stored != b.Packed {
 			return bad(i, "a dictionary block is stored in an unknown way")
 		}
-		// A hostile block must not make a reader allocate without bound: several values are no more than a block's worth.
+		// A hostile block must not make a reader allocate without bound: several values are no more than
+		// a block's worth.
 		if b.Text < b.Head || b.Text > max(b.Head, dictBlockBytes) || b.Packed > b.Text+maxDictHeaderBytes || d.size(i) > dictBlockEntries {
 			return bad(i, "a dictionary block has an impossible length")
 		}
@@ -111,7 +113,8 @@ func (d *packedDict) decode(i int, dict *vector.Dict, scratch []byte) ([]byte, e
 	start := len(blob)
 	blob = append(blob, d.data.b[lo:lo+int(b.Head)]...)
 	offsets = append(offsets, uint32(len(blob)))
-	// The lengths of all shared prefixes come first, then those of what follows them, then what follows them.
+	// The lengths of all shared prefixes come first, then those of what follows them, then what
+	// follows them.
 	n := d.size(i) - 1
 	var lengths [2 * dictBlockEntries]uint32
 	for k := range 2 * n {

@@ -18,7 +18,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// manyTexts makes n rows of texts with common prefixes, some null, with enough different ones for a packed dictionary.
+// manyTexts makes n rows of texts with common prefixes, some null, with enough different ones for a
+// packed dictionary.
 func manyTexts(r *rand.Rand, n, distinct int) rowsOf {
 	rows := make(rowsOf, n)
 	for i := range rows {
@@ -281,7 +282,8 @@ func TestDecodedDictionariesMakeRoom(t *testing.T) {
 	}
 }
 
-// Where memory does not do to keep a dictionary, it is decoded once for all batches that are read one after the other.
+// Where memory does not do to keep a dictionary, it is decoded once for all batches that are read
+// one after the other.
 func TestADictionaryThatIsNotKeptIsLent(t *testing.T) {
 	countDictionaries(t, budget.Root(2<<20))
 	file, _ := packedFile(t, 40_000, 30_000)
@@ -342,7 +344,8 @@ func FuzzPackedDict(f *testing.F) {
 	})
 }
 
-// Dictionaries that are lent count, and where there is no memory for one its column is read as texts.
+// Dictionaries that are lent count, and where there is no memory for one its column is read as
+// texts.
 func TestADictionaryBeyondTheMemoryIsReadByBlocks(t *testing.T) {
 	file, rows := packedFile(t, 40_000, 30_000)
 	memory := budget.Root(1 << 20)

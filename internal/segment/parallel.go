@@ -6,8 +6,9 @@ import (
 	"sync/atomic"
 )
 
-// parallel runs f for each number below n on up to so many goroutines, the caller's among them, and waits for all. Lower numbers begin
-// first. After a failure no others begin; the failure of the lowest number is returned. A panic of any of them is the caller's.
+// parallel runs f for each number below n on up to so many goroutines, the caller's among them, and
+// waits for all. Lower numbers begin first. After a failure no others begin; the failure of the
+// lowest number is returned. A panic of any of them is the caller's.
 func parallel(threads, n int, f func(i int) error) error {
 	if threads = min(threads, n); threads <= 1 {
 		for i := range n {
@@ -55,8 +56,9 @@ func parallel(threads, n int, f func(i int) error) error {
 	return nil
 }
 
-// columnQueue lets several goroutines write columns of one file, which appear in it in their order. What is written before a column's turn
-// has come is held in memory; a writer that has too much of it waits for the turn.
+// columnQueue lets several goroutines write columns of one file, which appear in it in their order.
+// What is written before a column's turn has come is held in memory; a writer that has too much of
+// it waits for the turn.
 type columnQueue struct {
 	file  *fileWriter
 	turns []chan struct{} // closed when all columns before are written
@@ -71,7 +73,8 @@ func newColumnQueue(file *fileWriter, columns int) *columnQueue {
 	return q
 }
 
-// write lets f write column i. It must be called for every column below i too, if only with an f that fails.
+// write lets f write column i. It must be called for every column below i too, if only with an f
+// that fails.
 func (q *columnQueue) write(i int, budget Budget, f func(*fileWriter) (*columnMeta, error)) (*columnMeta, error) {
 	defer func() {
 		<-q.turns[i] // also after a failure: the columns behind must not write beside those before

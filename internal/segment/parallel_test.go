@@ -53,8 +53,8 @@ func TestThreadsWriteTheSameFile(t *testing.T) {
 	}
 }
 
-// TestColumnsWaitForTheirTurnWithoutMemory writes with little more memory than one goroutine needs: room for the maps of some dictionaries,
-// not for columns.
+// TestColumnsWaitForTheirTurnWithoutMemory writes with little more memory than one goroutine needs:
+// room for the maps of some dictionaries, not for columns.
 func TestColumnsWaitForTheirTurnWithoutMemory(t *testing.T) {
 	specs, rows := allTypes, randomRows(rand.New(rand.NewPCG(14, 14)), 3000, 0.1)
 	for i, spec := range slices.Backward(specs) {

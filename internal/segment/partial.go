@@ -19,8 +19,9 @@ type Source interface {
 // partTail is how much of the end of a file is asked for when it is opened: most footers whole.
 const partTail = 32 << 10
 
-// OpenPartial maps a segment file that has its full size, but only holes where its bytes are not yet: they are filled in from a source, the end
-// now and each column when it is first asked for, or before by Fetch. Columns are verified by their checksums as they come.
+// OpenPartial maps a segment file that has its full size, but only holes where its bytes are not
+// yet: they are filled in from a source, the end now and each column when it is first asked for, or
+// before by Fetch. Columns are verified by their checksums as they come.
 func OpenPartial(ctx context.Context, path string, source Source) (*Segment, error) {
 	m, err := mapFile(path)
 	if err != nil {
@@ -54,8 +55,8 @@ func InPart(r Reader) bool {
 	return ok && s.source != nil
 }
 
-// Fetch makes columns of a segment be there that is only so in part; of others it does nothing. Names of no column don't matter. Who does not call it
-// waits when a column is first read.
+// Fetch makes columns of a segment be there that is only so in part; of others it does nothing.
+// Names of no column don't matter. Who does not call it waits when a column is first read.
 func Fetch(ctx context.Context, r Reader, columns []string) error {
 	s, ok := r.(*Segment)
 	if !ok || s.source == nil {

@@ -8,11 +8,13 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// pathCollector collects what stands at the paths of a nested column while that is written. Its values are walked over once, beside a tree
-// of the names that were met; each node of it that scalars stand at keeps them.
+// pathCollector collects what stands at the paths of a nested column while that is written. Its
+// values are walked over once, beside a tree of the names that were met; each node of it that
+// scalars stand at keeps them.
 //
-// It keeps to what JSON_VALUE finds in a text. Where that could tell more than a column of one type holds (numbers here and strings
-// there), or finds one of several (a name twice in one object), the path has no column.
+// It keeps to what JSON_VALUE finds in a text. Where that could tell more than a column of one type
+// holds (numbers here and strings there), or finds one of several (a name twice in one object), the
+// path has no column.
 type pathCollector struct {
 	root    *pathNode
 	nodes   int
@@ -98,8 +100,8 @@ func (c *pathCollector) object(n *pathNode, s string, i, depth int) (end int, ok
 	}
 }
 
-// child returns the node below n of a raw key, nil if it has none. Objects have their members in the same order mostly: the place of one
-// tells where to look first.
+// child returns the node below n of a raw key, nil if it has none. Objects have their members in
+// the same order mostly: the place of one tells where to look first.
 func (c *pathCollector) child(n *pathNode, key string, place int) *pathNode {
 	if place < len(n.children) && n.children[place].key == key {
 		return n.children[place]
@@ -121,8 +123,9 @@ func (c *pathCollector) child(n *pathNode, key string, place int) *pathNode {
 	return child
 }
 
-// account asks for the memory that the values take. Where there is not as much, the path with the most of them does without a column. There
-// must be twice as much: the columns can't be written without what they need, and paths can.
+// account asks for the memory that the values take. Where there is not as much, the path with the
+// most of them does without a column. There must be twice as much: the columns can't be written
+// without what they need, and paths can.
 func (c *pathCollector) account() {
 	for {
 		total, most := int64(0), c.root
@@ -178,8 +181,8 @@ type pathNode struct {
 	met      int  // the row where it was met last, plus one
 	dead     bool // it, and all below, can have no column: a name was twice in one object
 
-	// What stood at the path: scalars of one kind, one after the other, and a bit for each row that has one. A path whose scalars are
-	// dropped gets no column, but those below may.
+	// What stood at the path: scalars of one kind, one after the other, and a bit for each row that
+	// has one. A path whose scalars are dropped gets no column, but those below may.
 	kind    vector.Kind
 	dropped bool
 	mixed   bool // of doubles: whole numbers are among them
@@ -214,7 +217,8 @@ func (n *pathNode) bytes() int64 {
 	return int64(8*cap(n.valid)+8*cap(n.longs)+8*cap(n.doubles)+4*cap(n.codes)) + 2*n.texts.bytes() // sorting the texts takes as much
 }
 
-// take notes a raw value that stands at the path in a row. What is no scalar, or null, is no value of the path's.
+// take notes a raw value that stands at the path in a row. What is no scalar, or null, is no value
+// of the path's.
 func (n *pathNode) take(raw string, row int) {
 	if n.dropped {
 		return
@@ -245,7 +249,8 @@ func (n *pathNode) text(s string, row int) {
 	n.has(row)
 }
 
-// number keeps whole numbers as such until one is met that is not: from then on all are doubles, if they can be.
+// number keeps whole numbers as such until one is met that is not: from then on all are doubles, if
+// they can be.
 func (n *pathNode) number(raw string, row int) {
 	long, double, whole := jsontext.Number(raw)
 	if whole && n.is(vector.KindLong) {
@@ -292,7 +297,8 @@ func (n *pathNode) has(row int) {
 	n.valid.Set(row)
 }
 
-// feed hands out the column of the path, of so many rows; codes are those of the numbers that texts has.
+// feed hands out the column of the path, of so many rows; codes are those of the numbers that texts
+// has.
 func (n *pathNode) feed(rows int, codes []uint32) columnFeed {
 	return func(f func(*vector.Vector) error) error {
 		at := 0 // in the values
@@ -335,7 +341,8 @@ func spread[T any](dst, values []T, valid vector.Bitmap, f func(T) T) int {
 	return n
 }
 
-// encode writes the column of the path, of so many rows, in the nested column called name. Then the values are gone.
+// encode writes the column of the path, of so many rows, in the nested column called name. Then the
+// values are gone.
 func (n *pathNode) encode(file *fileWriter, name string, rows, bitmapValues int) (*columnMeta, error) {
 	defer n.drop()
 	e := &columnEncoder{file: file, rows: rows, nulls: rows - n.values(), bitmapValues: bitmapValues,

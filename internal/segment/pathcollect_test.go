@@ -202,8 +202,8 @@ func randomNested(r *rand.Rand, n int) rowsOf {
 	return out
 }
 
-// TestColumnsOfPathsAreWhatTextsSay: whichever paths of random values become columns, they hold row by row what is found in the texts; however
-// the segment came about.
+// TestColumnsOfPathsAreWhatTextsSay: whichever paths of random values become columns, they hold row
+// by row what is found in the texts; however the segment came about.
 func TestColumnsOfPathsAreWhatTextsSay(t *testing.T) {
 	seen := map[string]int{}
 	for seed := range uint64(24) {
@@ -280,7 +280,8 @@ func comparePaths(t *testing.T, s *Segment, rows rowsOf, seen map[string]int) {
 	}
 }
 
-// scalarOf is what the column of a path holds of a raw value. A value of another kind than the column's must not be there.
+// scalarOf is what the column of a path holds of a raw value. A value of another kind than the
+// column's must not be there.
 func scalarOf(t *testing.T, raw string, m *columnMeta) any {
 	switch raw[0] {
 	case '{', '[', 'n':
@@ -307,7 +308,8 @@ func scalarOf(t *testing.T, raw string, m *columnMeta) any {
 	return nil
 }
 
-// TestPathsDoWithoutMemory: with little memory there are fewer columns of paths, and the segment is written all the same.
+// TestPathsDoWithoutMemory: with little memory there are fewer columns of paths, and the segment is
+// written all the same.
 func TestPathsDoWithoutMemory(t *testing.T) {
 	var rows rowsOf
 	for i := range 20_000 {
@@ -393,7 +395,8 @@ func (f *filling) Fill(_ context.Context, off, n int64) error {
 func (f *filling) Read([]byte, int64) error { return errors.New("nothing is read without a place") }
 func (f *filling) Spoiled(int64, int64)     {}
 
-// TestPathsArriveWithoutTexts: of a segment that is there in part the column of a path comes alone; where there is none, the texts do.
+// TestPathsArriveWithoutTexts: of a segment that is there in part the column of a path comes alone;
+// where there is none, the texts do.
 func TestPathsArriveWithoutTexts(t *testing.T) {
 	r := rand.New(rand.NewPCG(6, 6))
 	var rows rowsOf
@@ -435,7 +438,8 @@ func TestPathsArriveWithoutTexts(t *testing.T) {
 	}
 }
 
-// BenchmarkNested writes a segment of nested values of some 180 bytes with 9 paths, with columns of the paths and without.
+// BenchmarkNested writes a segment of nested values of some 180 bytes with 9 paths, with columns of
+// the paths and without.
 func BenchmarkNested(b *testing.B) {
 	r := rand.New(rand.NewPCG(5, 5))
 	rows := make(rowsOf, 100_000)

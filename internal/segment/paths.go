@@ -2,14 +2,17 @@ package segment
 
 import "strings"
 
-// A path of names inside the values of a nested column may have a column of its own, which holds the scalars that stand there: what is
-// asked of a path that has one need not be looked for in the texts. Readers ask for it by PathName; it is not among the columns of
-// Info. A segment need not have one for a path: then Column returns nil, and the texts tell.
+// A path of names inside the values of a nested column may have a column of its own, which holds
+// the scalars that stand there: what is asked of a path that has one need not be looked for in the
+// texts. Readers ask for it by PathName; it is not among the columns of Info. A segment need not
+// have one for a path: then Column returns nil, and the texts tell.
 
-// pathMark stands between the parts of a path column's name. Names of columns that people give do not have it.
+// pathMark stands between the parts of a path column's name. Names of columns that people give do
+// not have it.
 const pathMark = "\x00"
 
-// PathName is the name of the column that holds the scalars at a path, as jsontext.Path.Members writes it, of a nested column.
+// PathName is the name of the column that holds the scalars at a path, as jsontext.Path.Members
+// writes it, of a nested column.
 func PathName(column, path string) string { return column + pathMark + path }
 
 // CutPath takes the name of a path's column apart; false: it is the name of another column.
@@ -31,7 +34,8 @@ func (c *columnMeta) label() string {
 	return c.Name + " " + c.Path
 }
 
-// place returns the number of the column called name. For a path without a column it is the nested column's, which is read instead.
+// place returns the number of the column called name. For a path without a column it is the nested
+// column's, which is read instead.
 func (s *Segment) place(name string) (int, bool) {
 	i, ok := s.byName[name]
 	if !ok {

@@ -11,8 +11,8 @@ type keyed struct {
 	id  uint32
 }
 
-// sortByKey sorts by key, keeping the order of equal ones: few by comparing, many by a radix sort that leaves out the bytes in which
-// there are no differences.
+// sortByKey sorts by key, keeping the order of equal ones: few by comparing, many by a radix sort
+// that leaves out the bytes in which there are no differences.
 func sortByKey(items, other []keyed) {
 	if len(items) < 512 {
 		slices.SortStableFunc(items, func(a, b keyed) int { return cmp.Compare(a.key, b.key) })

@@ -9,52 +9,62 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// Reader reads the rows of one segment, a column at a time: a Segment from its file, a live index from memory.
+// Reader reads the rows of one segment, a column at a time: a Segment from its file, a live index
+// from memory.
 //
-// It is used by any number of goroutines. Rows are numbered from 0, and their number does not change: a live index hands out a
-// Reader of the rows it has at that moment.
+// It is used by any number of goroutines. Rows are numbered from 0, and their number does not
+// change: a live index hands out a Reader of the rows it has at that moment.
 type Reader interface {
 	// Info describes the segment; the caller does not change it.
 	Info() *Info
-	// Column returns the column called name, or nil if there is none. Errors are ErrCorrupt, or those of reading the file.
+	// Column returns the column called name, or nil if there is none. Errors are ErrCorrupt, or those
+	// of reading the file.
 	Column(name string) (Column, error)
-	// Advise says that these columns will be read soon. What is not in memory begins to arrive meanwhile; names of no column don't matter.
+	// Advise says that these columns will be read soon. What is not in memory begins to arrive
+	// meanwhile; names of no column don't matter.
 	Advise(columns []string)
-	// Acquire takes a reference, and Release gives it back. Vectors, dictionaries and bitmaps are valid while the caller holds one.
-	// Acquire returns false when the segment is closed already.
+	// Acquire takes a reference, and Release gives it back. Vectors, dictionaries and bitmaps are
+	// valid while the caller holds one. Acquire returns false when the segment is closed already.
 	Acquire() bool
 	Release()
 }
 
-// Column reads one column of a segment. It is used by any number of goroutines; each brings its own Buffer.
+// Column reads one column of a segment. It is used by any number of goroutines; each brings its own
+// Buffer.
 type Column interface {
 	Info() *ColumnInfo
-	// Read returns rows from up to, not including, to. Strings come as codes into Dict, or as a constant; other values flat, or as a
-	// constant. The vector may share memory with the segment and with buf: it is valid until buf is used again and the segment
-	// released. A nil buf allocates.
+	// Read returns rows from up to, not including, to. Strings come as codes into Dict, or as a
+	// constant; other values flat, or as a constant. The vector may share memory with the segment and
+	// with buf: it is valid until buf is used again and the segment released. A nil buf allocates.
 	Read(buf *Buffer, from, to int) (*vector.Vector, error)
-	// ReadRows returns the rows named by rows, which ascend. It is worth calling when they are few among many. Strings may also come flat.
+	// ReadRows returns the rows named by rows, which ascend. It is worth calling when they are few
+	// among many. Strings may also come flat.
 	ReadRows(buf *Buffer, rows []uint32) (*vector.Vector, error)
-	// Dict returns the dictionary of a string column, or of the strings in its lists; nil for columns that are read without one.
+	// Dict returns the dictionary of a string column, or of the strings in its lists; nil for columns
+	// that are read without one.
 	Dict() (*vector.Dict, error)
-	// Lookup returns what Dict's Lookup does, and Codes reads a string column without its dictionary: rows from up to to, or those named
-	// by rows, of which only Codes and Valid are set. They are for filters, which need not know the texts. Both are for columns of
-	// strings that have a dictionary; Lookup also for the strings in lists.
+	// Lookup returns what Dict's Lookup does, and Codes reads a string column without its dictionary:
+	// rows from up to to, or those named by rows, of which only Codes and Valid are set. They are for
+	// filters, which need not know the texts. Both are for columns of strings that have a dictionary;
+	// Lookup also for the strings in lists.
 	Lookup(value string) (code uint32, found bool, err error)
 	Codes(buf *Buffer, from, to int, rows []uint32) (*vector.Vector, error)
-	// SelectCodes sets pass to a bit for each row from up to, not including, to: whether its code passes f. Nulls do not pass. It is for the
-	// columns that Codes is for.
+	// SelectCodes sets pass to a bit for each row from up to, not including, to: whether its code
+	// passes f. Nulls do not pass. It is for the columns that Codes is for.
 	SelectCodes(f CodeFilter, from, to int, pass vector.Bitmap) error
-	// SelectLongs is SelectCodes for the values of a Long column that lie between least and greatest, both included.
+	// SelectLongs is SelectCodes for the values of a Long column that lie between least and greatest,
+	// both included.
 	SelectLongs(least, greatest int64, from, to int, pass vector.Bitmap) error
-	// Bitmap returns the rows that hold entry code of Dict, in a list: at least once. It returns nil if the column has no index.
-	// The caller does not change it.
+	// Bitmap returns the rows that hold entry code of Dict, in a list: at least once. It returns nil
+	// if the column has no index. The caller does not change it.
 	Bitmap(code uint32) (*roaring.Bitmap, error)
-	// LongRange and DoubleRange bound the values of the rows of one block, the BlockRows rows from block*BlockRows on; a block
-	// without values has min > max. They return false if nothing is known. LongRange is for Long, DoubleRange for Double and Float.
+	// LongRange and DoubleRange bound the values of the rows of one block, the BlockRows rows from
+	// block*BlockRows on; a block without values has min > max. They return false if nothing is known.
+	// LongRange is for Long, DoubleRange for Double and Float.
 	LongRange(block int) (min, max int64, known bool)
 	DoubleRange(block int) (min, max float64, known bool)
-	// Totals returns what the rows of one block come to, false if that is not known without reading them.
+	// Totals returns what the rows of one block come to, false if that is not known without reading
+	// them.
 	Totals(block int) (t Totals, known bool)
 }
 
@@ -81,7 +91,8 @@ type Buffer struct {
 	child   *Buffer
 }
 
-// grown returns s with length n, keeping its memory if it is large enough. Contents are unspecified.
+// grown returns s with length n, keeping its memory if it is large enough. Contents are
+// unspecified.
 func grown[T any](s []T, n int) []T {
 	if cap(s) >= n {
 		return s[:n]
@@ -120,8 +131,8 @@ func (b *Buffer) poison() {
 	*b = Buffer{child: b.child}
 }
 
-// TimeRows returns the rows of r that may have a time from min up to, not including, max (milliseconds): exactly those when rows are
-// sorted by time first, all of them otherwise.
+// TimeRows returns the rows of r that may have a time from min up to, not including, max
+// (milliseconds): exactly those when rows are sorted by time first, all of them otherwise.
 func TimeRows(r Reader, min, max int64) (from, to int, err error) {
 	info := r.Info()
 	if info.HasTimes && (max <= info.MinTime || min > info.MaxTime) || min >= max || info.Rows == 0 {

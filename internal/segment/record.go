@@ -6,8 +6,9 @@ import (
 	"math"
 )
 
-// A record is a run of fields, each a tag, a length and that many bytes; tags and lengths are unsigned varints. A reader that does
-// not know a tag skips the field if the tag is odd, and refuses the file as too new if it is even. A field may be another record.
+// A record is a run of fields, each a tag, a length and that many bytes; tags and lengths are
+// unsigned varints. A reader that does not know a tag skips the field if the tag is odd, and
+// refuses the file as too new if it is even. A field may be another record.
 
 // Tags of the footer's record.
 const (

@@ -8,7 +8,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// rowBuffer collects rows in memory. It owns all it holds: batches may be reused once they are appended.
+// rowBuffer collects rows in memory. It owns all it holds: batches may be reused once they are
+// appended.
 type rowBuffer struct {
 	specs   []ColumnSpec
 	columns []bufferColumn
@@ -20,12 +21,14 @@ type bufferColumn struct {
 	dict   interner // of the strings, in whatever depth of lists
 	texts  arena    // of opaque values
 
-	// lastDict and lastCodes map the dictionary of the batch before, because batches of one source share theirs.
+	// lastDict and lastCodes map the dictionary of the batch before, because batches of one source
+	// share theirs.
 	lastDict  *vector.Dict
 	lastCodes []uint32
 	codes     []uint32
 
-	// fresh are texts of a batch's dictionary that the column has not had of it yet, freshCodes their codes there, numbers those here.
+	// fresh are texts of a batch's dictionary that the column has not had of it yet, freshCodes their
+	// codes there, numbers those here.
 	fresh               []string
 	freshCodes, numbers []uint32
 }
@@ -77,7 +80,8 @@ func (b *rowBuffer) poison() {
 	}
 }
 
-// reserve makes room for so many rows, if they take no more than so many bytes, and else for as many as these hold.
+// reserve makes room for so many rows, if they take no more than so many bytes, and else for as
+// many as these hold.
 func (b *rowBuffer) reserve(rows int, bytes int64) {
 	width := int64(0)
 	for _, s := range b.specs {
@@ -221,7 +225,8 @@ func (c *bufferColumn) ownCodes(dst []uint32, v *vector.Vector, n int) error {
 	return nil
 }
 
-// table returns the rows, sorted by the named columns, as a Reader. The buffer must not be used any more.
+// table returns the rows, sorted by the named columns, as a Reader. The buffer must not be used any
+// more.
 func (b *rowBuffer) table(order []string, threads int) *memoryTable {
 	t := &memoryTable{info: Info{Rows: b.rows, SortOrder: order}, columns: make([]memoryColumn, len(b.specs))}
 	_ = parallel(threads, len(b.specs), func(i int) error { // which does not fail
@@ -257,7 +262,8 @@ func (c *bufferColumn) column(t *memoryTable, spec *ColumnSpec) memoryColumn {
 	return m
 }
 
-// withoutTexts makes strings a constant null if their dictionary is empty: then there is nothing that a code could mean.
+// withoutTexts makes strings a constant null if their dictionary is empty: then there is nothing
+// that a code could mean.
 func withoutTexts(leaf *vector.Vector) {
 	if leaf.Dict.Len() == 0 {
 		leaf.Codes, leaf.Dict = nil, nil

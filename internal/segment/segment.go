@@ -13,7 +13,8 @@ import (
 
 // Segment is an open segment file. It implements Reader.
 //
-// It is born with one reference, the opener's; the file is closed when the last reference is released.
+// It is born with one reference, the opener's; the file is closed when the last reference is
+// released.
 type Segment struct {
 	name   string // for messages
 	size   int64
@@ -58,8 +59,9 @@ func Open(path string) (*Segment, error) {
 	return s, nil
 }
 
-// OpenAt opens a segment file of size bytes that is read by ranges: its ends now, and each column whole, once, when it is first
-// asked for. The columns stay in memory until the segment is released. Name is for messages.
+// OpenAt opens a segment file of size bytes that is read by ranges: its ends now, and each column
+// whole, once, when it is first asked for. The columns stay in memory until the segment is
+// released. Name is for messages.
 func OpenAt(r io.ReaderAt, size int64, name string) (*Segment, error) {
 	return open(name, size, &ranged{name: name, r: r})
 }
@@ -125,8 +127,9 @@ func open(name string, size int64, bytes store) (*Segment, error) {
 	return s, nil
 }
 
-// checkHeader is not part of opening: the header says nothing that the tail does not, and lies at the other end of the file, so that the disk
-// would be asked twice. It is looked at with the first column, which lies behind it.
+// checkHeader is not part of opening: the header says nothing that the tail does not, and lies at
+// the other end of the file, so that the disk would be asked twice. It is looked at with the first
+// column, which lies behind it.
 func (s *Segment) checkHeader() error {
 	header, err := s.bytes.span(0, headerSize)
 	if err != nil {
@@ -176,7 +179,8 @@ func (s *Segment) Acquire() bool {
 	}
 }
 
-// Release gives a reference back. With the last one the file is closed, and every vector read from it becomes invalid.
+// Release gives a reference back. With the last one the file is closed, and every vector read from
+// it becomes invalid.
 func (s *Segment) Release() {
 	n := s.refs.Add(-1)
 	invariant.Check(n >= 0, "segment [%s] was released more often than acquired", s.name)
@@ -203,8 +207,9 @@ func (s *Segment) Column(name string) (Column, error) {
 	return c, nil
 }
 
-// adviseBytes is how much of a column is asked for ahead. Reading on from there, the system sees the order by itself; and a query that
-// leaves out most rows should not wait behind columns that it reads little of.
+// adviseBytes is how much of a column is asked for ahead. Reading on from there, the system sees
+// the order by itself; and a query that leaves out most rows should not wait behind columns that it
+// reads little of.
 const adviseBytes = 4 << 20
 
 // Advise implements Reader.
@@ -267,8 +272,8 @@ func (s *Segment) columnAt(off int64) string {
 	return ""
 }
 
-// Verify reads the whole file and checks every checksum and every value. It is for a file that has just arrived, and for the
-// background scrub; it says the same as touching every row would.
+// Verify reads the whole file and checks every checksum and every value. It is for a file that has
+// just arrived, and for the background scrub; it says the same as touching every row would.
 func (s *Segment) Verify() error {
 	if err := s.guard(s.checkHeader); err != nil {
 		return err

@@ -8,8 +8,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// CodeFilter are the entries of a dictionary that a filter looks for: First and the Span after it, or if Bits is not nil those whose bit is
-// set.
+// CodeFilter are the entries of a dictionary that a filter looks for: First and the Span after it,
+// or if Bits is not nil those whose bit is set.
 type CodeFilter struct {
 	First, Span uint32
 	Bits        []uint64 // a bit for each entry of the dictionary
@@ -74,8 +74,9 @@ func (c *fileColumn) dropNulls(pass vector.Bitmap, from, to int) {
 	}
 }
 
-// The kernels below fill words of 64 rows, eight rows at a time: their bits enter a word at its highest byte and move down with those that
-// follow. The bits of rows that are fewer than eight are set one by one.
+// The kernels below fill words of 64 rows, eight rows at a time: their bits enter a word at its
+// highest byte and move down with those that follow. The bits of rows that are fewer than eight are
+// set one by one.
 
 // selectBytes sets the bits of the codes of one byte that pass.
 func selectBytes(b []byte, f CodeFilter, pass vector.Bitmap) {
@@ -171,7 +172,8 @@ func codesOf[T uint16 | uint32](codes []T, set []uint64) uint64 {
 
 func bitOf[T uint16 | uint32](set []uint64, code T) uint64 { return set[code>>6] >> (code & 63) & 1 }
 
-// codesBetween returns a bit for each of at most 64 codes: whether it is first or one of the span after it.
+// codesBetween returns a bit for each of at most 64 codes: whether it is first or one of the span
+// after it.
 func codesBetween[T uint16 | uint32](codes []T, first, span uint32) uint64 {
 	var word uint64
 	whole := len(codes) &^ 7

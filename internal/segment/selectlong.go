@@ -28,7 +28,8 @@ func (c *fileColumn) SelectLongs(least, greatest int64, from, to int, pass vecto
 	})
 }
 
-// between sets the bits from at on of those of n values, from row lo of the block on, that lie between least and greatest, both included.
+// between sets the bits from at on of those of n values, from row lo of the block on, that lie
+// between least and greatest, both included.
 func (f *frameBlock) between(least, greatest int64, data []byte, lo, n int, pass vector.Bitmap, at int) {
 	switch {
 	case least > greatest || f.Max < least || f.Min > greatest:
@@ -77,11 +78,12 @@ func (f *frameBlock) between(least, greatest int64, data []byte, lo, n int, pass
 	}
 }
 
-// bitsBetween sets pass to a bit for each of the values of b bits, of 1 to 8, that data begins with, 64 for each of its words: whether it is first
-// or one of the span after it. Data reaches frameSlack bytes beyond the last value.
+// bitsBetween sets pass to a bit for each of the values of b bits, of 1 to 8, that data begins
+// with, 64 for each of its words: whether it is first or one of the span after it. Data reaches
+// frameSlack bytes beyond the last value.
 //
-// Eight values are compared at once. Every second of them has room for a carry once the others are gone: what is added to it carries if it is no
-// less than first, or more than the last that passes.
+// Eight values are compared at once. Every second of them has room for a carry once the others are
+// gone: what is added to it carries if it is no less than first, or more than the last that passes.
 func bitsBetween(data []byte, b uint, first, span uint64, pass []uint64) {
 	top := uint64(1) << b // more than any value
 	if first >= top {
@@ -121,7 +123,8 @@ func bitsBetween(data []byte, b uint, first, span uint64, pass []uint64) {
 	}
 }
 
-// longsBetween returns a bit for each of at most 64 values: whether it is first or one of the span after it.
+// longsBetween returns a bit for each of at most 64 values: whether it is first or one of the span
+// after it.
 func longsBetween(values []int64, first, span uint64) uint64 {
 	var word uint64
 	whole := len(values) &^ 7

@@ -10,7 +10,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// Values of every width, packed and not, in units and not, with nulls, are held against bounds as if they had been read.
+// Values of every width, packed and not, in units and not, with nulls, are held against bounds as
+// if they had been read.
 func TestSelectLongsAgreesWithReading(t *testing.T) {
 	const n = 2*BlockRows + 77
 	r := rand.New(rand.NewPCG(4, 7))

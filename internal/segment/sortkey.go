@@ -9,10 +9,12 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// Rows are compared by their key: first the words, unsigned numbers made of the leading sort columns that have a fixed size, then the
-// remaining sort columns value by value. In both, nulls come first and NaN last, and -0.0 before 0.0.
+// Rows are compared by their key: first the words, unsigned numbers made of the leading sort
+// columns that have a fixed size, then the remaining sort columns value by value. In both, nulls
+// come first and NaN last, and -0.0 before 0.0.
 
-// isWord reports whether values of t can be made into words: everything but lists and opaque values.
+// isWord reports whether values of t can be made into words: everything but lists and opaque
+// values.
 func isWord(t vector.Type) bool { return t.IsNumeric() || t.Kind == vector.KindString }
 
 // orderedDouble returns a number that compares as x does, with NaN last.
@@ -27,7 +29,8 @@ func orderedDouble(x float64) uint64 {
 	return b | 1<<63
 }
 
-// wordsOf writes a number per row of v that compares as the rows do; null rows get 0. Strings compare by their codes.
+// wordsOf writes a number per row of v that compares as the rows do; null rows get 0. Strings
+// compare by their codes.
 func wordsOf(dst []uint64, v *vector.Vector) {
 	if v.Const {
 		one := *v
@@ -107,7 +110,8 @@ func constRow(v *vector.Vector, i int) int {
 	return i
 }
 
-// sortRows returns the rows of t in the order of the named columns, keeping equal rows in theirs; nil: they are in order already.
+// sortRows returns the rows of t in the order of the named columns, keeping equal rows in theirs;
+// nil: they are in order already.
 func sortRows(t *memoryTable, order []string) []uint32 {
 	n := t.info.Rows
 	var keys, rest []*vector.Vector
@@ -187,8 +191,8 @@ func sortEqual(rows []uint32, words [][]uint64, compare func(a, b uint32) int) {
 	}
 }
 
-// packWords makes words of the n rows of keys, as few as the ranges of the values allow: time and two or three strings of a few
-// thousand values fit into one.
+// packWords makes words of the n rows of keys, as few as the ranges of the values allow: time and
+// two or three strings of a few thousand values fit into one.
 func packWords(keys []*vector.Vector, n int) [][]uint64 {
 	var out [][]uint64
 	free := 0 // bits left in the last word

@@ -30,14 +30,15 @@ func sortedCodes(d *vector.Dict) []uint32 {
 	return codes
 }
 
-// textSorter sorts texts eight bytes at a time: by these as numbers, then what is still equal by the next eight. Comparing two texts costs
-// two reads of far memory; sorting numbers costs none.
+// textSorter sorts texts eight bytes at a time: by these as numbers, then what is still equal by
+// the next eight. Comparing two texts costs two reads of far memory; sorting numbers costs none.
 type textSorter struct{ dict *vector.Dict }
 
 const (
 	// fewTexts are sorted by comparing.
 	fewTexts = 32
-	// maxTextRounds bounds the depth of recursion. Texts that are still equal after so many differences are sorted by comparing.
+	// maxTextRounds bounds the depth of recursion. Texts that are still equal after so many
+	// differences are sorted by comparing.
 	maxTextRounds = 64
 )
 
@@ -58,7 +59,8 @@ func (s *textSorter) sort(items, other []keyed, depth uint32, round int) {
 			hi++
 		}
 		if hi-lo > 1 {
-			// Those that end here come before those that go on, the shorter first: they differ by zero bytes only.
+			// Those that end here come before those that go on, the shorter first: they differ by zero bytes
+			// only.
 			ended := s.partition(items[lo:hi], other[lo:hi], depth+8)
 			slices.SortStableFunc(items[lo:lo+ended], func(a, b keyed) int { return cmp.Compare(s.length(a.id), s.length(b.id)) })
 			s.sort(items[lo+ended:hi], other[lo+ended:hi], depth+8, round+1)
@@ -87,8 +89,8 @@ func (s *textSorter) common(items []keyed, depth uint32) uint32 {
 	return uint32(len(first))
 }
 
-// prefix returns the eight bytes from depth on, which is at most the text's length, as a number that orders like them; zeros stand for what
-// is beyond its end.
+// prefix returns the eight bytes from depth on, which is at most the text's length, as a number
+// that orders like them; zeros stand for what is beyond its end.
 func (s *textSorter) prefix(code, depth uint32) uint64 {
 	lo, hi := s.dict.Offsets[code]+depth, s.dict.Offsets[code+1]
 	if hi-lo >= 8 {
@@ -101,7 +103,8 @@ func (s *textSorter) prefix(code, depth uint32) uint64 {
 	return p
 }
 
-// partition moves the texts of at most length bytes to the front, keeping the order of both parts, and returns how many they are.
+// partition moves the texts of at most length bytes to the front, keeping the order of both parts,
+// and returns how many they are.
 func (s *textSorter) partition(items, other []keyed, length uint32) int {
 	n, rest := 0, other[:0]
 	for _, it := range items {

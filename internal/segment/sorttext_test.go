@@ -46,7 +46,8 @@ func TestSortedCodes(t *testing.T) {
 	}
 }
 
-// TestInternerThatMayRepeat adds mostly new strings, so that the interner stops looking for each, and some that it has.
+// TestInternerThatMayRepeat adds mostly new strings, so that the interner stops looking for each,
+// and some that it has.
 func TestInternerThatMayRepeat(t *testing.T) {
 	x := interner{loose: true}
 	var texts []string

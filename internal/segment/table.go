@@ -5,9 +5,10 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// NewTable returns a Reader of rows that are kept elsewhere, for Merge: a column is loaded when it is asked for and kept by nobody, so that only
-// those that are being merged are in memory. Info has the rows, the order they are in and the columns with their types; load returns all
-// values of one, texts as codes of a dictionary, or a constant.
+// NewTable returns a Reader of rows that are kept elsewhere, for Merge: a column is loaded when it
+// is asked for and kept by nobody, so that only those that are being merged are in memory. Info has
+// the rows, the order they are in and the columns with their types; load returns all values of one,
+// texts as codes of a dictionary, or a constant.
 func NewTable(info Info, load func(name string) (*vector.Vector, error)) Reader {
 	return &loadedTable{memoryTable: memoryTable{info: info}, load: load}
 }

@@ -47,7 +47,8 @@ func TestFramesOfEveryWidth(t *testing.T) {
 	}
 }
 
-// A file of version 1, and one of version 2 from before there were columns of paths, have the rows of the same file as it is written now.
+// A file of version 1, and one of version 2 from before there were columns of paths, have the rows
+// of the same file as it is written now.
 func TestReadsOlderFiles(t *testing.T) {
 	var rows [3]rowsOf
 	for i, name := range []string{"testdata/version1.segment", "testdata/pathless.segment", "testdata/tiny.segment"} {

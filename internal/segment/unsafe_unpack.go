@@ -8,8 +8,9 @@ import (
 	"github.com/hengedb/henge/internal/invariant"
 )
 
-// unpack decodes len(dst) values of w bytes, of 1 to 7, that lie in data from byte at on, each by a load of eight bytes: data reaches
-// frameSlack bytes beyond the last value. It sets dst to least + value * unit.
+// unpack decodes len(dst) values of w bytes, of 1 to 7, that lie in data from byte at on, each by a
+// load of eight bytes: data reaches frameSlack bytes beyond the last value. It sets dst to least +
+// value * unit.
 func unpack(dst []int64, data []byte, at, w int, least int64, unit uint64) {
 	n := len(dst)
 	if n == 0 {
@@ -42,8 +43,8 @@ func unpack(dst []int64, data []byte, at, w int, least int64, unit uint64) {
 	}
 }
 
-// bytesBetween sets pass to a bit for each of the values of w bytes, of 1 to 8, that lie in data from byte at on, 64 for each of its words:
-// whether it is first or one of the span after it.
+// bytesBetween sets pass to a bit for each of the values of w bytes, of 1 to 8, that lie in data
+// from byte at on, 64 for each of its words: whether it is first or one of the span after it.
 func bytesBetween(data []byte, at, w int, first, span uint64, pass []uint64) {
 	if len(pass) == 0 {
 		return
@@ -74,10 +75,12 @@ func bytesBetween(data []byte, at, w int, first, span uint64, pass []uint64) {
 	}
 }
 
-// rareBetween is the share of all values below which a range is held to have few of those that are stored.
+// rareBetween is the share of all values below which a range is held to have few of those that are
+// stored.
 const rareBetween = 64
 
-// rareBytesBetween is a word of bytesBetween for a range of few values: the distance of the nearest of eight tells whether any is in it.
+// rareBytesBetween is a word of bytesBetween for a range of few values: the distance of the nearest
+// of eight tells whether any is in it.
 func rareBytesBetween(p unsafe.Pointer, step uintptr, mask, first, span uint64) (word uint64) {
 	for k := 0; k < 64; k += 8 {
 		q := unsafe.Add(p, 4*step)

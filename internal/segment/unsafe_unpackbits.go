@@ -8,10 +8,12 @@ import (
 	"github.com/hengedb/henge/internal/invariant"
 )
 
-// unpackBits decodes len(dst) values of b bits, of 1 to maxPackedBits, the first of them number from of those that begin at data: data
-// reaches frameSlack bytes beyond the last value. It sets dst to least + value * unit.
+// unpackBits decodes len(dst) values of b bits, of 1 to maxPackedBits, the first of them number
+// from of those that begin at data: data reaches frameSlack bytes beyond the last value. It sets
+// dst to least + value * unit.
 //
-// Eight values begin and end with a byte. They are decoded with as few loads of eight bytes as have all their bits.
+// Eight values begin and end with a byte. They are decoded with as few loads of eight bytes as have
+// all their bits.
 func unpackBits(dst []int64, data []byte, from int, b uint, least int64, unit uint64) {
 	invariant.Check(b >= 1 && b <= maxPackedBits, "values of [%d] bits", b)
 	n := len(dst)
@@ -116,8 +118,9 @@ func packedAt(data []byte, i int, b uint) uint64 {
 	return *(*uint64)(unsafe.Pointer(&data[bit/8 : bit/8+8][0])) >> (bit & 7) & (1<<b - 1)
 }
 
-// pickBits decodes the values of rows, ascending and of one block, of those of b bits that begin at data, which reaches frameSlack bytes
-// beyond the last of them. It sets dst to least + value * unit.
+// pickBits decodes the values of rows, ascending and of one block, of those of b bits that begin at
+// data, which reaches frameSlack bytes beyond the last of them. It sets dst to least + value *
+// unit.
 func pickBits(dst []int64, data []byte, rows []uint32, b uint, least int64, unit uint64) {
 	if len(rows) == 0 {
 		return

@@ -8,14 +8,16 @@ import (
 	"github.com/hengedb/henge/internal/invariant"
 )
 
-// The file is little-endian, and so are the machines of the build constraint: stored numbers are used where they lie.
+// The file is little-endian, and so are the machines of the build constraint: stored numbers are
+// used where they lie.
 
 // number is a fixed-size value, or a struct of such without gaps, that is read in place.
 type number interface {
 	~uint8 | ~uint16 | ~uint32 | ~uint64 | ~int64 | ~float64 | ~float32 | frameBlock | rawBlock | blobBlock | dictBlock
 }
 
-// view returns the whole numbers in b, which begins at a multiple of partAlign in memory, without copying.
+// view returns the whole numbers in b, which begins at a multiple of partAlign in memory, without
+// copying.
 func view[T number](b []byte) []T {
 	var zero T
 	n := len(b) / int(unsafe.Sizeof(zero))

@@ -11,11 +11,13 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// Merge writes the rows of inputs, each sorted by the columns of opts.SortOrder, as one new segment file at path, in that order and
-// with rollup if opts says so; without a sort order the rows of each input follow those of the one before. Columns that an input lacks
-// are null in its rows; columns of another type are refused.
+// Merge writes the rows of inputs, each sorted by the columns of opts.SortOrder, as one new segment
+// file at path, in that order and with rollup if opts says so; without a sort order the rows of
+// each input follow those of the one before. Columns that an input lacks are null in its rows;
+// columns of another type are refused.
 //
-// The file is complete and on disk when Merge returns; on an error there is none. The caller holds a reference of each input.
+// The file is complete and on disk when Merge returns; on an error there is none. The caller holds
+// a reference of each input.
 func Merge(ctx context.Context, path string, inputs []Reader, opts Options) (*Info, error) {
 	if err := opts.Validate(); err != nil {
 		return nil, err

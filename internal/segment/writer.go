@@ -10,10 +10,12 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// Writer makes a segment file of batches of rows. It is used by one goroutine; any number of Writers work at the same time.
+// Writer makes a segment file of batches of rows. It is used by one goroutine; any number of
+// Writers work at the same time.
 //
-// It buffers rows in memory. When they exceed Options.BufferBytes, or the budget gives no more, it sorts them and writes them to a
-// temporary file as a run; Finish merges the runs. Every Writer ends with Finish or Abort.
+// It buffers rows in memory. When they exceed Options.BufferBytes, or the budget gives no more, it
+// sorts them and writes them to a temporary file as a run; Finish merges the runs. Every Writer
+// ends with Finish or Abort.
 type Writer struct {
 	path   string    // empty: out is written to
 	out    io.Writer // nil: path is
@@ -45,8 +47,9 @@ func newWriter(path string, out io.Writer, opts Options) (*Writer, error) {
 // Rows returns how many rows were appended.
 func (w *Writer) Rows() int64 { return w.rows }
 
-// Append adds the rows of batch that count. Its columns are those of Options.Columns, in order; a multi-value column may also come as
-// plain strings. The batch is not kept. After an error only Abort is left.
+// Append adds the rows of batch that count. Its columns are those of Options.Columns, in order; a
+// multi-value column may also come as plain strings. The batch is not kept. After an error only
+// Abort is left.
 func (w *Writer) Append(ctx context.Context, batch *vector.Batch) error {
 	if w.done {
 		return fault.Defensive("Rows were appended to a segment that is finished")
@@ -73,8 +76,8 @@ func (w *Writer) Append(ctx context.Context, batch *vector.Batch) error {
 	return w.memory.set(0)
 }
 
-// AppendSegment appends the rows of a segment that has the columns of the Writer, and its rows in the Writer's order, before others are appended. The
-// Writer releases it.
+// AppendSegment appends the rows of a segment that has the columns of the Writer, and its rows in
+// the Writer's order, before others are appended. The Writer releases it.
 func (w *Writer) AppendSegment(s *Segment) error {
 	if w.done || w.buffer.rows > 0 {
 		s.Release()
@@ -121,8 +124,8 @@ func (w *Writer) table() *memoryTable {
 	return t
 }
 
-// Finish sorts and merges all rows, writes the file and describes it. With a path the file is on disk then. A segment without rows is
-// possible.
+// Finish sorts and merges all rows, writes the file and describes it. With a path the file is on
+// disk then. A segment without rows is possible.
 func (w *Writer) Finish(ctx context.Context) (*Info, error) {
 	if w.done {
 		return nil, fault.Defensive("A segment was finished twice")
@@ -141,7 +144,8 @@ func (w *Writer) Finish(ctx context.Context) (*Info, error) {
 	return writeFile(w.path, func(out io.Writer) (*Info, error) { return write(ctx, out, w.path, inputs, &w.opts) })
 }
 
-// Abort frees what the Writer holds, on disk and in memory. It does nothing after Finish or another Abort.
+// Abort frees what the Writer holds, on disk and in memory. It does nothing after Finish or another
+// Abort.
 func (w *Writer) Abort() {
 	if w.done {
 		return

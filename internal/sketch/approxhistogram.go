@@ -17,8 +17,9 @@ const (
 	mergedBin = 1 << 63
 )
 
-// ApproxHistogram is a histogram of a bounded number of bins, of which the nearest two are merged when there are too many: Ben-Haim and
-// Tom-Tov, "A Streaming Parallel Decision Tree Algorithm". Bytes and quantiles are those of the reference's approximate histogram.
+// ApproxHistogram is a histogram of a bounded number of bins, of which the nearest two are merged
+// when there are too many: Ben-Haim and Tom-Tov, "A Streaming Parallel Decision Tree Algorithm".
+// Bytes and quantiles are those of the reference's approximate histogram.
 type ApproxHistogram struct {
 	size            int
 	bins            []histogramBin // sorted by position
@@ -91,7 +92,8 @@ func (h *ApproxHistogram) Add(x float32) {
 	h.bins = slices.Insert(h.bins, at, histogramBin{position: x, count: 1})
 }
 
-// nearest returns the first of the two neighbours that are nearest to each other, and their distance.
+// nearest returns the first of the two neighbours that are nearest to each other, and their
+// distance.
 func (h *ApproxHistogram) nearest() (int, float32) {
 	at, delta := -1, float32(math.Inf(1))
 	for i := range len(h.bins) - 1 {
@@ -134,8 +136,8 @@ func (h *ApproxHistogram) Merge(other *ApproxHistogram) {
 	}
 }
 
-// Quantile estimates the value below which a fraction, above 0 and below 1, of the values lies, by the Uniform procedure of the paper;
-// NaN if there are none.
+// Quantile estimates the value below which a fraction, above 0 and below 1, of the values lies, by
+// the Uniform procedure of the paper; NaN if there are none.
 func (h *ApproxHistogram) Quantile(fraction float32) float32 {
 	if h.count == 0 {
 		return float32(math.NaN())
@@ -167,7 +169,8 @@ func (h *ApproxHistogram) Extremes() (least, greatest float32) { return h.least,
 // Bytes returns the memory held.
 func (h *ApproxHistogram) Bytes() int64 { return 72 + 16*int64(cap(h.bins)) }
 
-// AppendBinary appends the stored form, big endian: for few values the compact one, which lists them, otherwise the bins.
+// AppendBinary appends the stored form, big endian: for few values the compact one, which lists
+// them, otherwise the bins.
 func (h *ApproxHistogram) AppendBinary(dst []byte) []byte {
 	exact := int64(0)
 	for _, b := range h.bins {

@@ -21,8 +21,8 @@ const (
 	maxBloomHashes  = 64
 )
 
-// Bloom is a Bloom filter whose bits of one value lie in one block of 64 bytes. Bytes and hashes are those of Hive's BloomKFilter, which
-// the reference uses.
+// Bloom is a Bloom filter whose bits of one value lie in one block of 64 bytes. Bytes and hashes
+// are those of Hive's BloomKFilter, which the reference uses.
 type Bloom struct {
 	hashes uint8
 	words  []uint64
@@ -36,7 +36,8 @@ func CheckBloom(entries int64) error {
 	return nil
 }
 
-// NewBloom returns an empty filter for an expected number of different values, which CheckBloom accepts.
+// NewBloom returns an empty filter for an expected number of different values, which CheckBloom
+// accepts.
 func NewBloom(entries int64) *Bloom {
 	n := float64(entries)
 	m := math.Floor(-n * math.Log(bloomFalse) / (math.Ln2 * math.Ln2))
@@ -46,7 +47,8 @@ func NewBloom(entries int64) *Bloom {
 	return &Bloom{hashes: uint8(k), words: make([]uint64, words)}
 }
 
-// AddNull, AddText, AddLong, AddDouble and AddFloat add a value. A long and a double of equal value are different values.
+// AddNull, AddText, AddLong, AddDouble and AddFloat add a value. A long and a double of equal value
+// are different values.
 func (b *Bloom) AddNull()            { b.add(bloomNull) }
 func (b *Bloom) AddText(s string)    { b.add(bloomHash(s)) }
 func (b *Bloom) AddLong(x int64)     { b.add(bloomLong(uint64(x))) }
@@ -159,7 +161,8 @@ func (b *Bloom) Merge(other *Bloom) error {
 // Bytes returns the memory held.
 func (b *Bloom) Bytes() int64 { return 48 + 8*int64(len(b.words)) }
 
-// AppendBinary appends the stored form: the number of hashes, the number of words, the words, all big endian.
+// AppendBinary appends the stored form: the number of hashes, the number of words, the words, all
+// big endian.
 func (b *Bloom) AppendBinary(dst []byte) []byte {
 	dst = append(dst, b.hashes)
 	dst = binary.BigEndian.AppendUint32(dst, uint32(len(b.words)))

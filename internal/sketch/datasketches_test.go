@@ -123,7 +123,8 @@ func TestThetaBytes(t *testing.T) {
 	}
 }
 
-// TestThetaIsTheSmallestKeys: whatever the order and however it is split, a union keeps the smallest keys below the next one.
+// TestThetaIsTheSmallestKeys: whatever the order and however it is split, a union keeps the
+// smallest keys below the next one.
 func TestThetaIsTheSmallestKeys(t *testing.T) {
 	const n, size = 5000, 64
 	whole := NewThetaUnion(size)
@@ -230,7 +231,8 @@ func TestQuantiles(t *testing.T) {
 	}
 }
 
-// TestQuantilesEstimate: ranks stay within the error that k promises, also after merging sketches of several sizes.
+// TestQuantilesEstimate: ranks stay within the error that k promises, also after merging sketches
+// of several sizes.
 func TestQuantilesEstimate(t *testing.T) {
 	const n = 100_000
 	merged := NewQuantiles(256)

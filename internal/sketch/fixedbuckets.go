@@ -11,7 +11,8 @@ import (
 // Outliers says what becomes of values beyond the limits of a FixedBuckets.
 type Outliers uint8
 
-// The values of Outliers, in the order in which the stored form counts them: left out, counted apart, or put in the outermost bucket.
+// The values of Outliers, in the order in which the stored form counts them: left out, counted
+// apart, or put in the outermost bucket.
 const (
 	IgnoreOutliers Outliers = iota
 	OverflowOutliers
@@ -56,7 +57,8 @@ func (l FixedLimits) Check() error {
 	return nil
 }
 
-// FixedBuckets is a histogram of buckets of one width. Bytes and estimates are those of the reference's fixed buckets histogram.
+// FixedBuckets is a histogram of buckets of one width. Bytes and estimates are those of the
+// reference's fixed buckets histogram.
 type FixedBuckets struct {
 	FixedLimits
 	width                 float64
@@ -136,8 +138,9 @@ func (h *FixedBuckets) Merge(other *FixedBuckets) error {
 	return nil
 }
 
-// Quantile estimates the value below which a fraction, from 0 to 1, of the values lies, taking the values of a bucket as spread evenly.
-// It is a float as in the reference, and 0 if there are no values.
+// Quantile estimates the value below which a fraction, from 0 to 1, of the values lies, taking the
+// values of a bucket as spread evenly. It is a float as in the reference, and 0 if there are no
+// values.
 func (h *FixedBuckets) Quantile(fraction float64) float32 {
 	percent := fraction * 100
 	before, beforePercent, boundary := int64(0), 0.0, h.Lower
@@ -154,7 +157,8 @@ func (h *FixedBuckets) Quantile(fraction float64) float32 {
 	return 0
 }
 
-// Counts returns the values counted within the limits, below, above and missing, and the least and greatest of those within.
+// Counts returns the values counted within the limits, below, above and missing, and the least and
+// greatest of those within.
 func (h *FixedBuckets) Counts() (count, below, above, missing int64, least, greatest float64) {
 	return h.count, h.below, h.above, h.missing, h.least, h.greatest
 }
@@ -165,8 +169,8 @@ func (h *FixedBuckets) Histogram() []int64 { return h.buckets }
 // Bytes returns the memory held.
 func (h *FixedBuckets) Bytes() int64 { return 160 + 8*int64(len(h.buckets)) }
 
-// AppendBinary appends the stored form, big endian: version, encoding, limits, counts, extremes, then the buckets, or if less than half
-// of them are filled the numbers and counts of those.
+// AppendBinary appends the stored form, big endian: version, encoding, limits, counts, extremes,
+// then the buckets, or if less than half of them are filled the numbers and counts of those.
 func (h *FixedBuckets) AppendBinary(dst []byte) []byte {
 	filled := 0
 	for _, n := range h.buckets {

@@ -22,15 +22,18 @@ const (
 // HLLTypes are the names of register widths, narrowest first.
 var HLLTypes = []string{"HLL_4", "HLL_6", "HLL_8"}
 
-// HLL estimates how many different values were added. Storage, estimators and union are those of the library; the stored form is the
-// compact one of DataSketches. A sketch that only had values added is of the type asked for and estimates by history; one that others
-// were merged into is of type HLL_4, and estimates from its registers once registers met registers, as the reference has it. It belongs to one goroutine.
+// HLL estimates how many different values were added. Storage, estimators and union are those of
+// the library; the stored form is the compact one of DataSketches. A sketch that only had values
+// added is of the type asked for and estimates by history; one that others were merged into is of
+// type HLL_4, and estimates from its registers once registers met registers, as the reference has
+// it. It belongs to one goroutine.
 type HLL struct {
 	log   int
 	typ   hll.TgtHllType
 	plain hll.HllSketch // nil: nothing was added, or union is set
 	union hll.Union
-	// stored is what plain was read from, as long as it did not change: reading sorts the values of small sketches anew.
+	// stored is what plain was read from, as long as it did not change: reading sorts the values of
+	// small sketches anew.
 	stored string
 	groups bool // by MergeGroup
 }
@@ -98,7 +101,8 @@ func (h *HLL) AddBytes(s []byte) error {
 	return hllFailed(err)
 }
 
-// AppendUTF16 appends text as UTF-16, little endian: what HLL sketches hash unless they are told to take UTF-8.
+// AppendUTF16 appends text as UTF-16, little endian: what HLL sketches hash unless they are told to
+// take UTF-8.
 func AppendUTF16(dst []byte, s string) []byte {
 	for _, r := range s {
 		if r < 0x10000 {
@@ -114,7 +118,8 @@ func AppendUTF16(dst []byte, s string) []byte {
 // Merge adds everything that was added to o, which is left as it is.
 func (h *HLL) Merge(o *HLL) error { return h.merge(o, o.stored) }
 
-// merge is Merge for a sketch whose values come in the order of its stored form; "": in that of what was read from it.
+// merge is Merge for a sketch whose values come in the order of its stored form; "": in that of
+// what was read from it.
 func (h *HLL) merge(o *HLL, stored string) error {
 	from, err := o.sketch()
 	if err != nil || from == nil || from.IsEmpty() {
@@ -140,7 +145,8 @@ func (h *HLL) merge(o *HLL, stored string) error {
 	return nil
 }
 
-// MergeGroup is Merge for the sketch of a group, of a query or of rows that are rolled up, whose values come in the order of what was read: what they make together is of the type asked for,
+// MergeGroup is Merge for the sketch of a group, of a query or of rows that are rolled up, whose
+// values come in the order of what was read: what they make together is of the type asked for,
 // registers too, and keeps the history that merging leaves.
 func (h *HLL) MergeGroup(o *HLL) error {
 	h.groups = true
@@ -222,8 +228,8 @@ func (h *HLL) AppendBinary(dst []byte) ([]byte, error) {
 	return append(dst, b...), hllFailed(err)
 }
 
-// AppendRead appends the stored form of what is read from the stored form of h: the values of a small sketch find other places then, and it is of
-// the type asked for.
+// AppendRead appends the stored form of what is read from the stored form of h: the values of a
+// small sketch find other places then, and it is of the type asked for.
 func (h *HLL) AppendRead(dst []byte) ([]byte, error) {
 	b, err := h.AppendBinary(nil)
 	if err != nil {

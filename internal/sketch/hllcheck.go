@@ -2,8 +2,8 @@ package sketch
 
 import "encoding/binary"
 
-// The library believes what it reads: a count that is wrong makes it read beyond the end, and a table without a free place makes it
-// search for ever. So the stored form is checked first.
+// The library believes what it reads: a count that is wrong makes it read beyond the end, and a
+// table without a free place makes it search for ever. So the stored form is checked first.
 
 // hllUnfit returns what is wrong with the stored form of an HLL sketch, "" if it can be read.
 func hllUnfit(p string) string {
@@ -45,7 +45,8 @@ func couponsUnfit(b []byte, n, most int) string {
 	return ""
 }
 
-// registersUnfit checks registers; those of four bits that hold 15 have their value in a list behind.
+// registersUnfit checks registers; those of four bits that hold 15 have their value in a list
+// behind.
 func registersUnfit(b []byte, log int, typ byte) string {
 	k := 1 << log
 	size := [...]int{k / 2, k*3>>2 + 1, k}[typ]

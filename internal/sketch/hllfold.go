@@ -17,8 +17,8 @@ const (
 	hllHighValue = 32 // registers from here on are summed apart
 )
 
-// fold makes a sketch of registers one of 1<<log of them, no more than it has: a register is the greatest of those that fall together in it. The
-// history stays, as in the reference.
+// fold makes a sketch of registers one of 1<<log of them, no more than it has: a register is the
+// greatest of those that fall together in it. The history stays, as in the reference.
 func fold(s hll.HllSketch, log int) (hll.HllSketch, error) {
 	wide, err := s.CopyAs(hll.TgtHllTypeHll8)
 	if err != nil {
@@ -57,8 +57,10 @@ func fold(s hll.HllSketch, log int) (hll.HllSketch, error) {
 	return folded, hllFailed(err)
 }
 
-// unite merges a sketch into a union, which the library can only do where both have as many registers, or one has none yet: else the one with more is
-// folded. A union that is folded begins anew and is returned. The values of a small sketch come in the order of its stored form, if that is given.
+// unite merges a sketch into a union, which the library can only do where both have as many
+// registers, or one has none yet: else the one with more is folded. A union that is folded begins
+// anew and is returned. The values of a small sketch come in the order of its stored form, if that
+// is given.
 func unite(u hll.Union, log int, from hll.HllSketch, stored string) (hll.Union, error) {
 	switch int(from.GetCurMode()) {
 	case hllModeSet:
@@ -108,8 +110,9 @@ const (
 	hllListValues = 7 // one more, and it is no list
 )
 
-// uniteStored merges a set of values into a union in the order in which they are stored. The library reads them into a table, which has another
-// one, but leaves lists as they are: it is given one list after the other.
+// uniteStored merges a set of values into a union in the order in which they are stored. The
+// library reads them into a table, which has another one, but leaves lists as they are: it is given
+// one list after the other.
 func uniteStored(u hll.Union, stored string) error {
 	values := []byte(stored[hllSetStart:])
 	for len(values) >= hllValueBytes {

@@ -26,8 +26,8 @@ const (
 	sparseMax = 48
 )
 
-// Observation is what a hash adds to a HyperUnique: the bucket, and above it the position of the lowest set bit of the hash's first
-// eight bytes. The zero Observation adds nothing.
+// Observation is what a hash adds to a HyperUnique: the bucket, and above it the position of the
+// lowest set bit of the hash's first eight bytes. The zero Observation adds nothing.
 type Observation uint32
 
 func observe(h1, h2 uint64) Observation {
@@ -40,12 +40,12 @@ func observe(h1, h2 uint64) Observation {
 	return Observation(pos<<16 | uint32(last&bucketMask))
 }
 
-// ObserveText hashes text as UTF-8 with seed 0, as hyperUnique columns do. The empty text is a value whose hash is 0: it is kept as the largest there is,
-// and adds nothing to estimates of few.
+// ObserveText hashes text as UTF-8 with seed 0, as hyperUnique columns do. The empty text is a
+// value whose hash is 0: it is kept as the largest there is, and adds nothing to estimates of few.
 func ObserveText(s string) Observation { return observe(murmur3([]byte(s))) }
 
-// ObserveChars hashes text as UTF-16, little endian: what counting a string column in a query does, whereas hyperUnique columns are
-// made with ObserveText. The two must not be mixed.
+// ObserveChars hashes text as UTF-16, little endian: what counting a string column in a query does,
+// whereas hyperUnique columns are made with ObserveText. The two must not be mixed.
 func ObserveChars(s string) Observation {
 	if h1, h2, ok := murmur3ASCII(s); ok {
 		return observe(h1, h2)
@@ -61,7 +61,8 @@ const (
 	MarkFloat  = "\x00F"
 )
 
-// ObserveMarked hashes text as ObserveChars does, and what is marked as a number as that number: values of several types in one list.
+// ObserveMarked hashes text as ObserveChars does, and what is marked as a number as that number:
+// values of several types in one list.
 func ObserveMarked(s string) Observation {
 	if len(s) < 2 || s[0] != 0 {
 		return ObserveChars(s)
@@ -102,9 +103,10 @@ func ObserveFloat(x float32) Observation {
 	return observe(murmur3Int(math.Float32bits(x)))
 }
 
-// HyperUnique estimates how many different values were added: HyperLogLog with 2,048 registers of four bits above a common offset,
-// and one register more for the largest value that four bits can't hold. The standard error is 1.04/sqrt(2048), 2.3 %. The zero
-// HyperUnique is empty. It belongs to one goroutine.
+// HyperUnique estimates how many different values were added: HyperLogLog with 2,048 registers of
+// four bits above a common offset, and one register more for the largest value that four bits can't
+// hold. The standard error is 1.04/sqrt(2048), 2.3 %. The zero HyperUnique is empty. It belongs to
+// one goroutine.
 //
 // The stored form is that of the reference system:
 //
@@ -121,8 +123,9 @@ type HyperUnique struct {
 	nonZero   uint16
 	overflow  uint8
 	overflows uint16 // the bucket of overflow
-	// beyond are observations below the overflow that no register could hold. They are not stored, but once the offset is high enough they have a
-	// register: so what is estimated does not depend on the order in which they came.
+	// beyond are observations below the overflow that no register could hold. They are not stored, but
+	// once the offset is high enough they have a register: so what is estimated does not depend on the
+	// order in which they came.
 	beyond []Observation
 }
 
@@ -147,7 +150,8 @@ func (h *HyperUnique) Add(o Observation) {
 	h.add(uint16(o), uint8(o>>16))
 }
 
-// Holds reports whether o is known to change nothing, as most are once there are many; false says nothing. It is quicker than Add.
+// Holds reports whether o is known to change nothing, as most are once there are many; false says
+// nothing. It is quicker than Add.
 func (h *HyperUnique) Holds(o Observation) bool {
 	if h.regs == nil {
 		return false
@@ -170,7 +174,8 @@ type pair struct {
 	b     byte
 }
 
-// fewPairs is what the registers would hold of few observations, in their order; ok is false when four bits can't hold one of them.
+// fewPairs is what the registers would hold of few observations, in their order; ok is false when
+// four bits can't hold one of them.
 func (h *HyperUnique) fewPairs(buf []pair) (out []pair, ok bool) {
 	for _, f := range h.few {
 		bucket, pos := uint16(f), byte(f>>16)
@@ -236,7 +241,8 @@ func (h *HyperUnique) add(bucket uint16, pos uint8) {
 	}
 }
 
-// addBeyond adds what four bits can't hold. The largest is the overflow, of equal ones that of the first bucket.
+// addBeyond adds what four bits can't hold. The largest is the overflow, of equal ones that of the
+// first bucket.
 func (h *HyperUnique) addBeyond(bucket uint16, pos uint8) {
 	switch {
 	case pos > h.overflow || pos == h.overflow && bucket < h.overflows:
@@ -345,8 +351,9 @@ func (h *HyperUnique) Estimate() float64 {
 	return h.estimateDense()
 }
 
-// EstimateHeld is Estimate as the reference does it for a sketch that it has not passed on, which has all registers: so the largest value counts, too,
-// where there are few, but not where there is no other.
+// EstimateHeld is Estimate as the reference does it for a sketch that it has not passed on, which
+// has all registers: so the largest value counts, too, where there are few, but not where there is
+// no other.
 func (h *HyperUnique) EstimateHeld() float64 {
 	if h.regs == nil {
 		if !slices.ContainsFunc(h.few, func(f Observation) bool { return f>>16 > maxNibble }) {
@@ -387,7 +394,8 @@ func (h *HyperUnique) estimateDense() float64 {
 	return corrected(sum, zeros)
 }
 
-// withOverflow returns what a pair of registers adds to the sum, and how many of the two count as zero, when the largest value belongs to one of them.
+// withOverflow returns what a pair of registers adds to the sum, and how many of the two count as
+// zero, when the largest value belongs to one of them.
 func (h *HyperUnique) withOverflow(pair byte) (sum float64, zeros int) {
 	up, low := int(pair>>4)+int(h.offset), int(pair&0x0f)+int(h.offset)
 	if h.overflows&1 == 0 {
@@ -405,8 +413,10 @@ func (h *HyperUnique) withOverflow(pair byte) (sum float64, zeros int) {
 	return powers[up] + powers[low], zeros
 }
 
-// estimateSparse estimates as the reference does from the sparse form, in which it passes on the states of few values. The places there count from before
-// the header and that of the largest value does not, so that this value is seen only where it meets another pair: such a bucket is as if it were empty.
+// estimateSparse estimates as the reference does from the sparse form, in which it passes on the
+// states of few values. The places there count from before the header and that of the largest value
+// does not, so that this value is seen only where it meets another pair: such a bucket is as if it
+// were empty.
 func (h *HyperUnique) estimateSparse(inUse []pair, nonZero int) float64 {
 	sum, zeros := 0.0, buckets
 	entry := func(place int, b byte) {
@@ -495,8 +505,9 @@ func (h *HyperUnique) AppendBinary(dst []byte) []byte {
 	return dst
 }
 
-// AppendWhole appends a form that nothing is lost in, for what is merged later: the stored one, or before it, when there are observations that it has no
-// place for, a version of its own, their number, and each in four bytes, big endian.
+// AppendWhole appends a form that nothing is lost in, for what is merged later: the stored one, or
+// before it, when there are observations that it has no place for, a version of its own, their
+// number, and each in four bytes, big endian.
 func (h *HyperUnique) AppendWhole(dst []byte) []byte {
 	if slices.ContainsFunc(h.few, func(f Observation) bool { return f>>16 > maxNibble }) {
 		h = h.expanded()

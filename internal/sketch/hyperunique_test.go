@@ -16,7 +16,8 @@ import (
 
 func text(h *HyperUnique) string { return base64.StdEncoding.EncodeToString(h.AppendBinary(nil)) }
 
-// The texts are answers of the reference system to the users named, recorded in golden/corpus/sketch_distinct.jsonl.
+// The texts are answers of the reference system to the users named, recorded in
+// golden/corpus/sketch_distinct.jsonl.
 func TestStoredFormEqualsTheReference(t *testing.T) {
 	for want, users := range map[string][]string{
 		"AQAAAgAAAABnAQGZEA==":     {"u483", "u34"},
@@ -59,8 +60,9 @@ func TestEstimateEqualsTheReference(t *testing.T) {
 		pages.Add(ObserveChars(row.Page))
 		channels.Add(ObserveChars(row.Channel))
 	}
-	// The reference says 35310, 35285 of the same rows in other orders (golden/sql/084-approx-distinct): it forgets values beyond four bits that were not
-	// the largest when they came.
+	// The reference says 35310, 35285 of the same rows in other orders
+	// (golden/sql/084-approx-distinct): it forgets values beyond four bits that were not the largest
+	// when they came.
 	if got := math.Round(pages.Estimate()); got != 35361 {
 		t.Errorf("different pages [%v], want 35361", got)
 	}
@@ -69,8 +71,8 @@ func TestEstimateEqualsTheReference(t *testing.T) {
 	}
 }
 
-// What is estimated depends neither on the order of the values nor on how they are spread over sketches that are merged, also when these were written
-// down in between.
+// What is estimated depends neither on the order of the values nor on how they are spread over
+// sketches that are merged, also when these were written down in between.
 func TestOrderChangesNoEstimate(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 2))
 	for _, n := range []int{300, 5_000, 60_000} {
@@ -103,7 +105,8 @@ func TestOrderChangesNoEstimate(t *testing.T) {
 	}
 }
 
-// Few values that were kept one by one are estimated and written as the registers that they would be in.
+// Few values that were kept one by one are estimated and written as the registers that they would
+// be in.
 func TestFewAreAsInRegisters(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 1))
 	for range 2000 {
@@ -135,8 +138,9 @@ func TestFewAreAsInRegisters(t *testing.T) {
 	}
 }
 
-// A value whose hash ends in more than fifteen zeros does not fit its register. What release 27 and release 33 say of few values among which there is such
-// a one ("k...") they say for all kinds of queries; one more would be right for most.
+// A value whose hash ends in more than fifteen zeros does not fit its register. What release 27 and
+// release 33 say of few values among which there is such a one ("k...") they say for all kinds of
+// queries; one more would be right for most.
 func TestFewValuesBeyondFourBits(t *testing.T) {
 	for _, x := range []struct {
 		value string
@@ -161,7 +165,8 @@ func TestFewValuesBeyondFourBits(t *testing.T) {
 	}
 }
 
-// A bucket whose largest value does not fit its register keeps the largest that does, whichever comes first.
+// A bucket whose largest value does not fit its register keeps the largest that does, whichever
+// comes first.
 func TestABucketKeepsWhatFitsBesideWhatDoesNot(t *testing.T) {
 	large, small := Observation(16<<16|958), Observation(1<<16|958)
 	for _, order := range [][]Observation{{large, small}, {small, large}} {
@@ -188,7 +193,8 @@ func TestErrorStaysNearTheStandardError(t *testing.T) {
 	}
 }
 
-// Over many sets the error is the one that sketches of 2,048 registers must have, and to neither side.
+// Over many sets the error is the one that sketches of 2,048 registers must have, and to neither
+// side.
 func TestErrorIsTheStandardError(t *testing.T) {
 	const sets, values = 300, 20_000
 	squares, sum := 0.0, 0.0
@@ -285,7 +291,8 @@ func FuzzParseHyperUnique(f *testing.F) {
 	})
 }
 
-// What a sketch is said to hold changes nothing when it is added, and in the end holds nearly everything that comes.
+// What a sketch is said to hold changes nothing when it is added, and in the end holds nearly
+// everything that comes.
 func TestHoldsIsTrueOfWhatChangesNothing(t *testing.T) {
 	var h HyperUnique
 	held := 0
@@ -316,7 +323,8 @@ func TestHoldsIsTrueOfWhatChangesNothing(t *testing.T) {
 	}
 }
 
-// Texts of every length, with and without characters beyond ASCII wherever they are, count as what they are in UTF-16.
+// Texts of every length, with and without characters beyond ASCII wherever they are, count as what
+// they are in UTF-16.
 func TestCharsAreThoseOfUTF16(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	others := []string{"é", "\u0080", "\u07ff", "語", "\uffff", "😀", "\xff", "\x00"}
@@ -347,7 +355,8 @@ func BenchmarkObserveChars(b *testing.B) {
 	}
 }
 
-// The hash of the empty text is larger than four bits hold: among few values it is estimated only where all registers are there, and not alone.
+// The hash of the empty text is larger than four bits hold: among few values it is estimated only
+// where all registers are there, and not alone.
 func TestEstimateOfEmptyText(t *testing.T) {
 	for _, c := range []struct {
 		values       []string

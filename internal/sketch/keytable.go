@@ -10,7 +10,8 @@ import (
 const maxTheta = uint64(math.MaxInt64)
 
 const (
-	// resizeAt and rebuildAt are the loads at which a table grows, and at which one of the final size drops its largest keys.
+	// resizeAt and rebuildAt are the loads at which a table grows, and at which one of the final size
+	// drops its largest keys.
 	resizeAt  = 0.5
 	rebuildAt = 15.0 / 16
 	// minTableLog is the smallest size of a table.
@@ -38,8 +39,9 @@ func hashWord(x uint64) uint64 {
 	return h1 >> 1
 }
 
-// keyTable is a hash table of keys, which are hashes, each with width values. Its layout is that of the HashOperations of
-// datasketches-java, because the order of its slots is the order in which some sketches are stored. Key 0 is a free slot.
+// keyTable is a hash table of keys, which are hashes, each with width values. Its layout is that of
+// the HashOperations of datasketches-java, because the order of its slots is the order in which
+// some sketches are stored. Key 0 is a free slot.
 type keyTable struct {
 	lg     int // the table has 1<<lg slots
 	keys   []uint64
@@ -115,8 +117,9 @@ func (t *keyTable) smallest(n int) uint64 {
 
 func (t *keyTable) bytes() int64 { return 64 + 8*int64(cap(t.keys)+cap(t.values)) }
 
-// growTable makes room after a key was added to a table that serves nominal keys; it returns the table and theta, both perhaps new.
-// speed is the logarithm of how many times larger a growing table becomes.
+// growTable makes room after a key was added to a table that serves nominal keys; it returns the
+// table and theta, both perhaps new. speed is the logarithm of how many times larger a growing
+// table becomes.
 func growTable(t *keyTable, theta uint64, nominal, speed int) (*keyTable, uint64) {
 	size := len(t.keys)
 	if size > nominal {
@@ -132,7 +135,8 @@ func growTable(t *keyTable, theta uint64, nominal, speed int) (*keyTable, uint64
 	return t, theta
 }
 
-// startLog is the logarithm of the first size of a table that serves nominal keys, from which steps of speed reach twice as many.
+// startLog is the logarithm of the first size of a table that serves nominal keys, from which steps
+// of speed reach twice as many.
 func startLog(nominal, speed int) int {
 	target := bits.TrailingZeros(uint(nominal)) + 1
 	if target <= minTableLog {

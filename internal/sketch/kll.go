@@ -19,8 +19,9 @@ const (
 	kllM    = 8
 )
 
-// KLL answers questions about ranks of doubles or floats, after Karnin, Lang and Liberty. The library has the algorithm and the stored
-// form, which is the compact one of DataSketches. NaN is no value. It belongs to one goroutine.
+// KLL answers questions about ranks of doubles or floats, after Karnin, Lang and Liberty. The
+// library has the algorithm and the stored form, which is the compact one of DataSketches. NaN is
+// no value. It belongs to one goroutine.
 type KLL[T float32 | float64] struct {
 	s *kll.ItemsSketch[T]
 }
@@ -68,7 +69,8 @@ func (q *KLL[T]) Add(x T) {
 // Merge adds everything that was added to o, which is left as it is.
 func (q *KLL[T]) Merge(o *KLL[T]) { q.s.Merge(o.s) }
 
-// Adopt is Merge, but takes the first sketch as it is: a partial result of this one, not an input. It must not be used afterwards.
+// Adopt is Merge, but takes the first sketch as it is: a partial result of this one, not an input.
+// It must not be used afterwards.
 func (q *KLL[T]) Adopt(o *KLL[T]) {
 	if q.s.IsEmpty() && q.s.GetK() == o.s.GetK() {
 		q.s = o.s
@@ -155,8 +157,8 @@ const (
 	kllMaxLevels = 31
 )
 
-// kllFits checks that the levels of the stored form, whose values take size bytes each, agree with its length and number of values: the
-// library believes them.
+// kllFits checks that the levels of the stored form, whose values take size bytes each, agree with
+// its length and number of values: the library believes them.
 func kllFits(p string, size int) bool {
 	b := []byte(p)
 	if b[6] != kllM || CheckKLL(int64(binary.LittleEndian.Uint16(b[4:]))) != nil {
@@ -193,7 +195,8 @@ func kllFits(p string, size int) bool {
 	return n > 0 && n == binary.LittleEndian.Uint64(b[8:])
 }
 
-// kllRoom is how many values levels have room for: k at the top, two thirds as many in each below, at least kllM.
+// kllRoom is how many values levels have room for: k at the top, two thirds as many in each below,
+// at least kllM.
 func kllRoom(k uint64, levels int) uint64 {
 	room, power := uint64(0), uint64(1)
 	for depth := range levels {

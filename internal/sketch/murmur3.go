@@ -36,7 +36,8 @@ func murmur3Seeded(s []byte, seed uint64) (h1, h2 uint64) {
 	return murmurEnd(h1, h2, n)
 }
 
-// murmur3ASCII is murmur3 of text as UTF-16, little endian, which it need not write down; false: the text has other characters than those of ASCII.
+// murmur3ASCII is murmur3 of text as UTF-16, little endian, which it need not write down; false:
+// the text has other characters than those of ASCII.
 func murmur3ASCII(text string) (h1, h2 uint64, ok bool) {
 	s := []byte(text)
 	for ; len(s) >= 8; s = s[8:] {
@@ -82,7 +83,8 @@ func murmur3Int(x uint32) (h1, h2 uint64) {
 	return murmurEnd(h1, h2, 4)
 }
 
-// canonicalBits are the bits of a double as DataSketches hash it: both zeros are one value, and so is every NaN.
+// canonicalBits are the bits of a double as DataSketches hash it: both zeros are one value, and so
+// is every NaN.
 func canonicalBits(x float64) uint64 {
 	switch {
 	case x == 0:

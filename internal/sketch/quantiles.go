@@ -17,9 +17,10 @@ const (
 	MaxQuantilesK = 1 << 15
 )
 
-// Quantiles answers questions about ranks of doubles: the classic quantiles sketch of DataSketches, after Agarwal and others, Mergeable
-// Summaries. It is exact up to 2k values. Beyond, k values of a level stand for 2k<<level; which half of a level is kept is chance. NaN
-// is no value. It belongs to one goroutine.
+// Quantiles answers questions about ranks of doubles: the classic quantiles sketch of DataSketches,
+// after Agarwal and others, Mergeable Summaries. It is exact up to 2k values. Beyond, k values of a
+// level stand for 2k<<level; which half of a level is kept is chance. NaN is no value. It belongs
+// to one goroutine.
 //
 // The stored form is the compact one of datasketches-java, little endian:
 //
@@ -100,7 +101,8 @@ func (q *Quantiles) half(x []float64) []float64 {
 	return out
 }
 
-// carry puts k ordered values at a level; a level in use is merged with them and half of that goes one level up.
+// carry puts k ordered values at a level; a level in use is merged with them and half of that goes
+// one level up.
 func (q *Quantiles) carry(level int, x []float64) {
 	for ; ; level++ {
 		for len(q.levels) <= level {
@@ -128,8 +130,8 @@ func mergeOrdered(a, b []float64) []float64 {
 	return append(append(out, a...), b...)
 }
 
-// Merge adds everything that was added to o, which is left as it is. If o is coarser and does not hold all its values, q becomes as
-// coarse.
+// Merge adds everything that was added to o, which is left as it is. If o is coarser and does not
+// hold all its values, q becomes as coarse.
 func (q *Quantiles) Merge(o *Quantiles) {
 	if o.n == 0 {
 		return
@@ -201,7 +203,8 @@ func (q *Quantiles) AppendBinary(dst []byte) []byte {
 	return dst
 }
 
-// AppendResult is AppendBinary as the reference answers it: an empty sketch has its size there, and another length of the header.
+// AppendResult is AppendBinary as the reference answers it: an empty sketch has its size there, and
+// another length of the header.
 func (q *Quantiles) AppendResult(dst []byte) []byte {
 	at := len(dst)
 	dst = q.AppendSized(dst)
@@ -221,7 +224,8 @@ func appendDouble(dst []byte, x float64) []byte {
 	return binary.LittleEndian.AppendUint64(dst, math.Float64bits(x))
 }
 
-// ParseQuantiles reads the stored form; no bytes at all are an empty sketch. The form that is not compact is read too.
+// ParseQuantiles reads the stored form; no bytes at all are an empty sketch. The form that is not
+// compact is read too.
 func ParseQuantiles(p string) (*Quantiles, error) {
 	if p == "" {
 		return NewQuantiles(128), nil

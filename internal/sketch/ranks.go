@@ -7,7 +7,8 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// Ranks are the values of a quantiles or KLL sketch in order, each with the share of all values up to and including it.
+// Ranks are the values of a quantiles or KLL sketch in order, each with the share of all values up
+// to and including it.
 type Ranks struct {
 	values []float64
 	upTo   []uint64 // weights, cumulated
@@ -104,7 +105,8 @@ func (r *Ranks) Rank(x float64) float64 {
 	return float64(r.upTo[i-1]) / float64(n)
 }
 
-// CDF returns the share of values up to and including each point, and 1 last; all NaN if there are no values. Points must ascend.
+// CDF returns the share of values up to and including each point, and 1 last; all NaN if there are
+// no values. Points must ascend.
 func (r *Ranks) CDF(points []float64) ([]float64, error) {
 	out := make([]float64, len(points)+1)
 	for i, p := range points {
@@ -122,7 +124,8 @@ func (r *Ranks) CDF(points []float64) ([]float64, error) {
 	return out, nil
 }
 
-// Histogram returns how many values lie up to each point, from there to the next, and beyond the last.
+// Histogram returns how many values lie up to each point, from there to the next, and beyond the
+// last.
 func (r *Ranks) Histogram(points []float64) ([]float64, error) {
 	cdf, err := r.CDF(points)
 	if err != nil {

@@ -9,7 +9,8 @@ import (
 )
 
 const (
-	// digestVerbose and digestSmall are the encodings of a stored digest: centroids as doubles, or as floats.
+	// digestVerbose and digestSmall are the encodings of a stored digest: centroids as doubles, or as
+	// floats.
 	digestVerbose = 1
 	digestSmall   = 2
 
@@ -17,9 +18,9 @@ const (
 	maxCompression = 100_000
 )
 
-// Digest is a t-digest: quantiles estimated from the means of runs of the sorted values, which are short at both ends. It is the merging
-// digest of the t-digest library 3.2 (Dunning and Ertl, "Computing Extremely Accurate Quantiles Using t-Digests"), whose bytes it reads
-// and writes.
+// Digest is a t-digest: quantiles estimated from the means of runs of the sorted values, which are
+// short at both ends. It is the merging digest of the t-digest library 3.2 (Dunning and Ertl,
+// "Computing Extremely Accurate Quantiles Using t-Digests"), whose bytes it reads and writes.
 type Digest struct {
 	compression float64
 	min, max    float64
@@ -40,8 +41,8 @@ func CheckDigest(compression float64) error {
 	return nil
 }
 
-// NewDigest returns an empty digest. The compression, which CheckDigest accepts, bounds the error: half of it is about the number of
-// centroids.
+// NewDigest returns an empty digest. The compression, which CheckDigest accepts, bounds the error:
+// half of it is about the number of centroids.
 func NewDigest(compression float64) *Digest {
 	return &Digest{compression: compression, min: math.Inf(1), max: math.Inf(-1)}
 }
@@ -60,7 +61,8 @@ func (d *Digest) add(c centroid) {
 	d.pending = append(d.pending, c)
 }
 
-// buffer is the number of values, merged ones among them, from which on values are merged: five per unit of compression.
+// buffer is the number of values, merged ones among them, from which on values are merged: five per
+// unit of compression.
 func (d *Digest) buffer() int { return max(5*int(math.Ceil(d.compression)), 2*len(d.centroids)) }
 
 // Merge adds the centroids of another digest.
@@ -71,8 +73,8 @@ func (d *Digest) Merge(other *Digest) {
 	}
 }
 
-// compress merges the pending values: neighbours become one centroid as long as its weight stays below what the place allows, which is
-// little near the ends.
+// compress merges the pending values: neighbours become one centroid as long as its weight stays
+// below what the place allows, which is little near the ends.
 func (d *Digest) compress() {
 	if len(d.pending) == 0 {
 		return
@@ -109,7 +111,8 @@ func (d *Digest) compress() {
 	d.min, d.max = math.Min(d.min, merged[0].mean), math.Max(d.max, merged[len(merged)-1].mean)
 }
 
-// Quantile estimates the value below which a fraction q, from 0 to 1, of the values lies; NaN if there are none.
+// Quantile estimates the value below which a fraction q, from 0 to 1, of the values lies; NaN if
+// there are none.
 func (d *Digest) Quantile(q float64) float64 {
 	d.compress()
 	n := len(d.centroids)
@@ -139,7 +142,8 @@ func (d *Digest) Quantile(q float64) float64 {
 	return interpolated(last.mean, z1, d.max, z2)
 }
 
-// extremeWeight is the weight that the least or the greatest value has beside the outermost centroid.
+// extremeWeight is the weight that the least or the greatest value has beside the outermost
+// centroid.
 func (d *Digest) extremeWeight(weight float64) float64 {
 	s := math.Sin(1 / d.compression / d.compression * math.Pi / 2)
 	return math.Min(weight, s*s)
@@ -155,8 +159,8 @@ func interpolated(a, wa, b, wb float64) float64 {
 // Bytes returns the memory held.
 func (d *Digest) Bytes() int64 { return 96 + 16*int64(cap(d.centroids)+cap(d.pending)) }
 
-// AppendBinary appends the stored form: encoding, least and greatest value, compression, then weight and mean of each centroid, all big
-// endian.
+// AppendBinary appends the stored form: encoding, least and greatest value, compression, then
+// weight and mean of each centroid, all big endian.
 func (d *Digest) AppendBinary(dst []byte) []byte {
 	d.compress()
 	dst = binary.BigEndian.AppendUint32(dst, digestVerbose)
@@ -209,7 +213,8 @@ func ParseDigest(s string) (*Digest, error) {
 
 func badDigest() error { return fault.InvalidInput("The bytes of a t-digest are damaged") }
 
-// bytesReader takes big endian numbers from the front of bytes; short tells that there were too few.
+// bytesReader takes big endian numbers from the front of bytes; short tells that there were too
+// few.
 type bytesReader struct {
 	rest  []byte
 	short bool

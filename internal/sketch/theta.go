@@ -10,7 +10,8 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// Theta is a theta sketch as it is stored: the keys below a bound that was lowered until they were few enough. It is read-only.
+// Theta is a theta sketch as it is stored: the keys below a bound that was lowered until they were
+// few enough. It is read-only.
 //
 // The stored form is the compact one of DataSketches, serial version 3, little endian:
 //
@@ -69,7 +70,8 @@ func (t *Theta) Ordered() bool { return t.ordered }
 // Keys returns how many keys are kept.
 func (t *Theta) Keys() int { return len(t.keys) }
 
-// Bounds returns bounds of the estimate at 1 to 3 standard deviations. Without estimation they are the number of keys.
+// Bounds returns bounds of the estimate at 1 to 3 standard deviations. Without estimation they are
+// the number of keys.
 func (t *Theta) Bounds(deviations int) (low, high float64, err error) {
 	if t.theta == maxTheta {
 		return float64(len(t.keys)), float64(len(t.keys)), nil
@@ -77,7 +79,8 @@ func (t *Theta) Bounds(deviations int) (low, high float64, err error) {
 	return thetaBounds(len(t.keys), t.theta, deviations)
 }
 
-// thetaBounds leaves the statistics to the library, which reads them from a sketch with as many keys.
+// thetaBounds leaves the statistics to the library, which reads them from a sketch with as many
+// keys.
 func thetaBounds(n int, bound uint64, deviations int) (low, high float64, err error) {
 	if deviations < 1 || deviations > 3 {
 		return 0, 0, fault.InvalidInput("The number of standard deviations must be 1, 2 or 3, not [%d]", deviations)
@@ -127,7 +130,8 @@ func (t *Theta) AppendBinary(dst []byte) []byte {
 	return dst
 }
 
-// ParseTheta reads the stored form; no bytes at all are an empty sketch. Other serial versions than 3 are left to the library.
+// ParseTheta reads the stored form; no bytes at all are an empty sketch. Other serial versions than
+// 3 are left to the library.
 func ParseTheta(p string) (*Theta, error) {
 	if p == "" {
 		return newTheta(nil, maxTheta, true, true), nil

@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// ThetaUnion collects keys and theta sketches. Its result depends only on what was added, not on the order. It belongs to one goroutine.
+// ThetaUnion collects keys and theta sketches. Its result depends only on what was added, not on
+// the order. It belongs to one goroutine.
 type ThetaUnion struct {
 	nominal int
 	table   *keyTable
@@ -75,8 +76,8 @@ func (u *ThetaUnion) Bytes() int64 {
 	return 48 + u.table.bytes()
 }
 
-// IntersectTheta returns the keys that all sketches have. There is at least one sketch. The keys come in the order of a hash table, as
-// the reference stores them.
+// IntersectTheta returns the keys that all sketches have. There is at least one sketch. The keys
+// come in the order of a hash table, as the reference stores them.
 func IntersectTheta(list []*Theta) *Theta {
 	keys, bound, empty := list[0].keys, list[0].theta, list[0].empty
 	table := tableOf(keys, bound)

@@ -6,8 +6,9 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// TTest returns for each value of the keys of two tuple sketches the probability that their means differ by chance as much as they do:
-// the two-sided t-test of Welch, which does not take the variances to be equal.
+// TTest returns for each value of the keys of two tuple sketches the probability that their means
+// differ by chance as much as they do: the two-sided t-test of Welch, which does not take the
+// variances to be equal.
 func TTest(a, b *Tuple) ([]float64, error) {
 	if a.Width() != b.Width() {
 		return nil, fault.InvalidInput("Tuple sketches with [%d] and [%d] values per key can't be compared", a.Width(), b.Width())
@@ -43,7 +44,8 @@ func meanAndError(x []float64) (mean, squared float64) {
 	return mean, squared / float64(len(x)-1) / float64(len(x))
 }
 
-// incompleteBeta is the regularized incomplete beta function, by its continued fraction (DLMF 8.17.22) in Lentz's way.
+// incompleteBeta is the regularized incomplete beta function, by its continued fraction (DLMF
+// 8.17.22) in Lentz's way.
 func incompleteBeta(x, a, b float64) float64 {
 	switch {
 	case x != x:

@@ -8,7 +8,8 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// Tuple is an array-of-doubles sketch as it is stored: a theta sketch whose keys have values. It is read-only.
+// Tuple is an array-of-doubles sketch as it is stored: a theta sketch whose keys have values. It is
+// read-only.
 //
 // The stored form is the compact one of datasketches-java, little endian:
 //
@@ -60,7 +61,8 @@ func (t *Tuple) Estimate() float64 {
 	return float64(len(t.keys)) / (float64(t.theta) / float64(maxTheta))
 }
 
-// Bounds returns bounds of the estimate at 1 to 3 standard deviations. Without estimation they are the number of keys.
+// Bounds returns bounds of the estimate at 1 to 3 standard deviations. Without estimation they are
+// the number of keys.
 func (t *Tuple) Bounds(deviations int) (low, high float64, err error) {
 	if t.theta == maxTheta {
 		return float64(len(t.keys)), float64(len(t.keys)), nil
@@ -80,7 +82,8 @@ func (t *Tuple) Sums() []float64 {
 	return out
 }
 
-// NoSuchValue is the error for the number, counted from 1, of a value that keys with width values do not have.
+// NoSuchValue is the error for the number, counted from 1, of a value that keys with width values
+// do not have.
 func NoSuchValue(number int64, width int) error {
 	return fault.InvalidInput("A tuple sketch with [%d] values per key has no value [%d]", width, number)
 }

@@ -6,11 +6,12 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// tupleSpeed is the logarithm of how many times larger the table of a growing tuple sketch becomes in datasketches-java. It shows in
-// the order of the stored keys.
+// tupleSpeed is the logarithm of how many times larger the table of a growing tuple sketch becomes
+// in datasketches-java. It shows in the order of the stored keys.
 const tupleSpeed = 3
 
-// TupleUnion collects keys with values and tuple sketches; the values of a key are added up. It belongs to one goroutine.
+// TupleUnion collects keys with values and tuple sketches; the values of a key are added up. It
+// belongs to one goroutine.
 type TupleUnion struct {
 	nominal int
 	width   int
@@ -19,11 +20,13 @@ type TupleUnion struct {
 	bound   uint64 // lowest theta of the sketches merged
 	empty   bool
 	merged  bool
-	// only is the one sketch that was merged so far, when nothing else was added: it is passed on as it is.
+	// only is the one sketch that was merged so far, when nothing else was added: it is passed on as
+	// it is.
 	only *Tuple
 }
 
-// NewTupleUnion returns an empty union that keeps about size keys, a power of two, with width values each.
+// NewTupleUnion returns an empty union that keeps about size keys, a power of two, with width
+// values each.
 func NewTupleUnion(size, width int) *TupleUnion {
 	return &TupleUnion{nominal: nominalSize(size, 1), width: width, theta: maxTheta, bound: maxTheta, empty: true}
 }
@@ -55,7 +58,8 @@ func (u *TupleUnion) insert(key uint64, values []float64) {
 	u.table, u.theta = growTable(u.table, u.theta, u.nominal, tupleSpeed)
 }
 
-// Adopt is Merge, but leaves a sketch that comes first and alone as it is: a partial result of this union, not an input.
+// Adopt is Merge, but leaves a sketch that comes first and alone as it is: a partial result of this
+// union, not an input.
 func (u *TupleUnion) Adopt(t *Tuple) error {
 	if u.empty && u.table == nil && !u.merged && t.width == u.width && !t.empty {
 		u.only, u.empty = t, false
@@ -96,7 +100,8 @@ func (u *TupleUnion) take(t *Tuple) {
 	u.bound = min(u.bound, u.theta)
 }
 
-// Result returns what was added. Merged sketches are cut to the size of the union; one that only had keys added keeps up to twice as many.
+// Result returns what was added. Merged sketches are cut to the size of the union; one that only
+// had keys added keeps up to twice as many.
 func (u *TupleUnion) Result() *Tuple {
 	if u.only != nil {
 		return u.only
@@ -116,7 +121,8 @@ func (u *TupleUnion) Result() *Tuple {
 	return out
 }
 
-// Again returns Result merged into another union, which has at most as many keys as the size, and its own order of them.
+// Again returns Result merged into another union, which has at most as many keys as the size, and
+// its own order of them.
 func (u *TupleUnion) Again() *Tuple {
 	t := u.Result()
 	if t.empty {
@@ -139,7 +145,8 @@ func (u *TupleUnion) Bytes() int64 {
 	return n
 }
 
-// IntersectTuple returns the keys that all sketches have, their values added up. There is at least one sketch.
+// IntersectTuple returns the keys that all sketches have, their values added up. There is at least
+// one sketch.
 func IntersectTuple(list []*Tuple) (*Tuple, error) {
 	acc := list[0]
 	bound, empty := acc.theta, acc.empty

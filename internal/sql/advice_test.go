@@ -8,7 +8,8 @@ import (
 	"github.com/hengedb/henge/internal/sql/syntax"
 )
 
-// An error that can tell what was meant tells it under "suggestion", with the place of what is wrong.
+// An error that can tell what was meant tells it under "suggestion", with the place of what is
+// wrong.
 func TestAdvice(t *testing.T) {
 	for _, c := range []struct {
 		text, want string

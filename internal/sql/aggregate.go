@@ -97,7 +97,8 @@ func sameAggregate(a, b *aggregateCall) bool {
 	return a.filter == nil || expr.Equal(a.filter, b.filter)
 }
 
-// bindAggregate binds arguments, constants and FILTER of a call. Over a window, the arguments may themselves be aggregates of groups.
+// bindAggregate binds arguments, constants and FILTER of a call. Over a window, the arguments may
+// themselves be aggregates of groups.
 func (x exprs) bindAggregate(e *syntax.Call) (aggregateCall, error) {
 	fn := agg.Lookup(e.Name)
 	call := aggregateCall{spec: agg.Spec{Name: fn.Name}, at: e.At, distinct: e.Distinct}
@@ -213,7 +214,8 @@ func (x exprs) bindAggregate(e *syntax.Call) (aggregateCall, error) {
 	return call, inner.orderAggregate(fn, &call, e)
 }
 
-// orderAggregate binds the ORDER BY of a call. Functions whose result does not depend on the order of the rows take and ignore one.
+// orderAggregate binds the ORDER BY of a call. Functions whose result does not depend on the order
+// of the rows take and ignore one.
 func (x exprs) orderAggregate(fn *agg.Function, call *aggregateCall, e *syntax.Call) error {
 	items := e.OrderBy
 	if len(items) == 0 {
@@ -250,7 +252,8 @@ func (x exprs) orderAggregate(fn *agg.Function, call *aggregateCall, e *syntax.C
 	return nil
 }
 
-// withinGroup returns the arguments of f(constant) WITHIN GROUP (ORDER BY x) as those of f(x, constant), which is the other form.
+// withinGroup returns the arguments of f(constant) WITHIN GROUP (ORDER BY x) as those of f(x,
+// constant), which is the other form.
 func withinGroup(e *syntax.Call) (args []syntax.Expr, descending bool, err error) {
 	switch {
 	case len(e.WithinGroup) > 1:
@@ -268,7 +271,8 @@ func withinGroup(e *syntax.Call) (args []syntax.Expr, descending bool, err error
 	return []syntax.Expr{item.X, e.Args[0]}, sortKey(0, &item).Desc, nil
 }
 
-// argumentName is what messages call the first argument: a column by its name, anything else as it is written.
+// argumentName is what messages call the first argument: a column by its name, anything else as it
+// is written.
 func argumentName(e *syntax.Call, call *aggregateCall) string {
 	if c, ok := call.args[0].(*expr.Column); ok {
 		return c.Name
@@ -293,7 +297,8 @@ func typeOfParam(fn *agg.Function, i int) expr.Base {
 	return expr.Null
 }
 
-// constantParam returns the value of an argument that must be a literal, as text or, if it is one, as a number if that is wanted.
+// constantParam returns the value of an argument that must be a literal, as text or, if it is one,
+// as a number if that is wanted.
 func (x exprs) constantParam(e *syntax.Call, i int, p syntax.Expr, want expr.Base) (any, error) {
 	bound, err := x.bind(p)
 	if err != nil {
@@ -441,8 +446,8 @@ func (x exprs) castArguments(fn *agg.Function, call *aggregateCall, e *syntax.Ca
 	return nil
 }
 
-// asLong makes a whole number of an argument. A text of a column that is none counts as 0, as in the reference; those of a multi-value string
-// the aggregate reads itself.
+// asLong makes a whole number of an argument. A text of a column that is none counts as 0, as in
+// the reference; those of a multi-value string the aggregate reads itself.
 func (x exprs) asLong(a expr.Expr, e *syntax.Call) (expr.Expr, error) {
 	if a.Type().Multi {
 		return a, nil
@@ -480,8 +485,8 @@ func asNumber(fn *agg.Function, call *aggregateCall, a expr.Expr, e *syntax.Call
 	return nil, aggregateType(call, e, "NUMERIC")
 }
 
-// sizedArgument makes text of the argument of a call that says how long the text may be: of a time its milliseconds. Numbers and arrays stay
-// what they are. It returns the argument's type.
+// sizedArgument makes text of the argument of a call that says how long the text may be: of a time
+// its milliseconds. Numbers and arrays stay what they are. It returns the argument's type.
 func (x exprs) sizedArgument(call *aggregateCall, e *syntax.Call) (t expr.Type, err error) {
 	t = call.args[0].Type()
 	if len(call.spec.Params) > 0 {
@@ -504,8 +509,8 @@ func (x exprs) sizedArgument(call *aggregateCall, e *syntax.Call) (t expr.Type, 
 	return call.args[0].Type(), err
 }
 
-// aggregateResult returns the SQL type of a result, of which arg is the type of the first argument: that type where values are passed on,
-// else the type of the physical result.
+// aggregateResult returns the SQL type of a result, of which arg is the type of the first argument:
+// that type where values are passed on, else the type of the physical result.
 func aggregateResult(fn *agg.Function, arg expr.Type, result vector.Type) expr.Type {
 	t := expr.FromRuntime(result, false)
 	if fn.EmptyIsZero {
@@ -537,7 +542,8 @@ func aggregateResult(fn *agg.Function, arg expr.Type, result vector.Type) expr.T
 	return t
 }
 
-// typeCount settles what COUNT counts: rows, values, or with DISTINCT different values, by a sketch if the context says so.
+// typeCount settles what COUNT counts: rows, values, or with DISTINCT different values, by a sketch
+// if the context says so.
 func (x exprs) typeCount(call *aggregateCall, e *syntax.Call) error {
 	if len(call.args) == 0 {
 		return nil
@@ -564,7 +570,8 @@ func (x exprs) typeCount(call *aggregateCall, e *syntax.Call) error {
 	return nil
 }
 
-// tupleArgument makes one argument of several, NULL when one of them is: COUNT(DISTINCT a, b) counts the different arrays [a, b].
+// tupleArgument makes one argument of several, NULL when one of them is: COUNT(DISTINCT a, b)
+// counts the different arrays [a, b].
 func (x exprs) tupleArgument(call *aggregateCall, e *syntax.Call) error {
 	items := make([]expr.Expr, len(call.args))
 	var whens []expr.When

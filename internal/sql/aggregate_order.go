@@ -8,9 +8,10 @@ import (
 	"github.com/hengedb/henge/internal/plan"
 )
 
-// byOrder gives the aggregates of n the orders their rows are to come in, nil for any. An Aggregate has one order: where the calls want
-// several, the groups are made once for each, and joined. The columns are those of n. The different values of a DISTINCT come in their own order, ascending,
-// if there is no other for them.
+// byOrder gives the aggregates of n the orders their rows are to come in, nil for any. An Aggregate
+// has one order: where the calls want several, the groups are made once for each, and joined. The
+// columns are those of n. The different values of a DISTINCT come in their own order, ascending, if
+// there is no other for them.
 func byOrder(n *plan.Aggregate, orders [][]plan.SortKey) plan.Node {
 	if slices.ContainsFunc(orders, func(o []plan.SortKey) bool { return o != nil }) {
 		for i, a := range n.Aggs {
@@ -84,7 +85,8 @@ func joinGroups(left plan.Node, right *plan.Aggregate) plan.Node {
 	return j
 }
 
-// setColumn is the column of joined groups that tells their grouping set: the last of the leftmost Aggregate.
+// setColumn is the column of joined groups that tells their grouping set: the last of the leftmost
+// Aggregate.
 func setColumn(n plan.Node) int {
 	for {
 		j, ok := n.(*plan.Join)

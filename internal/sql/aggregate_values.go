@@ -6,9 +6,10 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// ofSeveral settles what a function makes of arguments that have several values per row, and returns the function that runs. ARRAY_AGG and
-// STRING_AGG collect the values one by one, MIN and MAX of texts look at each, and what counts different values does where they are only
-// cast; of other numbers and times the rows with one value count.
+// ofSeveral settles what a function makes of arguments that have several values per row, and
+// returns the function that runs. ARRAY_AGG and STRING_AGG collect the values one by one, MIN and
+// MAX of texts look at each, and what counts different values does where they are only cast; of
+// other numbers and times the rows with one value count.
 func (x exprs) ofSeveral(fn *agg.Function, call *aggregateCall, at fault.Span) (*agg.Function, error) {
 	for i, a := range call.args {
 		t := a.Type()
@@ -44,7 +45,8 @@ func onlyValue(several expr.Expr, to expr.Type, at fault.Span) (expr.Expr, error
 	return expr.NewCast(list, to, at)
 }
 
-// countsDifferent reports whether a call tells how many different values there are, or makes a sketch that does.
+// countsDifferent reports whether a call tells how many different values there are, or makes a
+// sketch that does.
 func countsDifferent(fn *agg.Function, call *aggregateCall) bool {
 	switch fn.Name {
 	case "COUNT":
@@ -55,8 +57,8 @@ func countsDifferent(fn *agg.Function, call *aggregateCall) bool {
 	return false
 }
 
-// castColumn returns the multi-value column whose values a casts, and does nothing else with; nil: it is no such cast. Functions of bits read
-// the texts of one themselves.
+// castColumn returns the multi-value column whose values a casts, and does nothing else with; nil:
+// it is no such cast. Functions of bits read the texts of one themselves.
 func castColumn(a expr.Expr) expr.Expr {
 	each, ok := a.(*expr.Each)
 	if !ok {

@@ -23,11 +23,13 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// leastAnswered is how many recorded statements give the recorded rows when their plans run over the corpus's tables held in memory. What
-// is missing is nearly all marked as differing from the specification, or an accident of the recorded release. It only grows.
+// leastAnswered is how many recorded statements give the recorded rows when their plans run over
+// the corpus's tables held in memory. What is missing is nearly all marked as differing from the
+// specification, or an accident of the recorded release. It only grows.
 const leastAnswered = 10_090
 
-// Plans as they are bound and optimized give the recorded answers, and optimizing changes no answer.
+// Plans as they are bound and optimized give the recorded answers, and optimizing changes no
+// answer.
 func TestCorpusAnswers(t *testing.T) {
 	records := readCorpus(t)
 	data := map[string]*table{}
@@ -84,7 +86,8 @@ type table struct {
 	rows *vector.Batch
 }
 
-// loadTable reads a table's JSON lines as the recorded ingestion did: values of multi-value strings are sorted.
+// loadTable reads a table's JSON lines as the recorded ingestion did: values of multi-value strings
+// are sorted.
 func loadTable(t *testing.T, name string) *table {
 	def, err := tables.Table(context.Background(), SchemaData, name)
 	if err != nil || def == nil {
@@ -186,7 +189,8 @@ func scalar(v any, t expr.Type) any {
 	return text
 }
 
-// data2rows runs a statement's plan over tables in memory. Values come as the array format writes them.
+// data2rows runs a statement's plan over tables in memory. Values come as the array format writes
+// them.
 func data2rows(s *Statement, data map[string]*table, off []string) ([]any, error) {
 	env := expr.Context{Zone: s.Zone, Now: s.Now}
 	n := inMemory(plan.Optimize(s.Plan, plan.Options{Context: env, Off: off}), data)
@@ -292,7 +296,8 @@ func double(x float64, text string) any {
 	return json.Number(text)
 }
 
-// sameRows compares rows: numbers to eight digits, text that is JSON by its value, in any order unless ordered.
+// sameRows compares rows: numbers to eight digits, text that is JSON by its value, in any order
+// unless ordered.
 func sameRows(a, b []any, ordered bool) bool {
 	x, y := normal(a).([]any), normal(b).([]any)
 	if !ordered {

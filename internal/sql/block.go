@@ -27,8 +27,8 @@ type block struct {
 	calls      []windowCall
 	subqueries []*subquery
 
-	// grouped tells that the block groups; keys are then its keys and mentions where the text named a column, for the message that one is
-	// not among them.
+	// grouped tells that the block groups; keys are then its keys and mentions where the text named a
+	// column, for the message that one is not among them.
 	grouped bool
 	keys    []expr.Expr
 	sets    [][]int
@@ -43,7 +43,8 @@ func newBlock(b *binder, in surroundings) *block { return &block{b: b, in: in} }
 type item struct {
 	x    expr.Expr
 	name string
-	// named tells that the text gave the name, source that it is one of the text's expressions and no part of a *.
+	// named tells that the text gave the name, source that it is one of the text's expressions and no
+	// part of a *.
 	named  bool
 	source syntax.Expr
 }
@@ -121,7 +122,8 @@ func (blk *block) condition(e syntax.Expr, clause string) (expr.Expr, error) {
 	return x.condition(e)
 }
 
-// collectNames notes what the clauses may name beside columns: the select list's aliases and the windows.
+// collectNames notes what the clauses may name beside columns: the select list's aliases and the
+// windows.
 func (blk *block) collectNames(sel *syntax.Select) error {
 	for i := range sel.Items {
 		if it := &sel.Items[i]; it.Alias.Name != "" {
@@ -219,8 +221,8 @@ func unique(name string, taken map[string]bool) string {
 	return out
 }
 
-// itemName returns the name of an element of the select list: its alias, the column it is, or EXPR$ and a position, which counts the
-// different names before it.
+// itemName returns the name of an element of the select list: its alias, the column it is, or EXPR$
+// and a position, which counts the different names before it.
 func itemName(it *syntax.SelectItem, position int) (name string, named bool) {
 	if it.Alias.Name != "" {
 		return it.Alias.Name, true
@@ -247,12 +249,14 @@ func itemName(it *syntax.SelectItem, position int) (name string, named bool) {
 // unnamed is the name of a column to which the text gives none.
 func unnamed(position int) string { return "EXPR$" + strconv.Itoa(position) }
 
-// orderKey is a bound element of ORDER BY: an item of the select list (column >= 0) or another expression.
+// orderKey is a bound element of ORDER BY: an item of the select list (column >= 0) or another
+// expression.
 type orderKey struct {
 	column int
 	x      expr.Expr
 	item   *syntax.OrderItem
-	// later tells that x is over the columns of the select list, to be computed once they are distinct.
+	// later tells that x is over the columns of the select list, to be computed once they are
+	// distinct.
 	later bool
 }
 

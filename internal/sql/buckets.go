@@ -7,8 +7,9 @@ import (
 	"github.com/hengedb/henge/internal/plan"
 )
 
-// wantsEmptyBuckets reports whether the block is what the reference runs as a timeseries, and skipEmptyBuckets=false asks that buckets
-// without rows show, too: rows of one datasource grouped by a bucket of their time and by nothing else, in the order of time.
+// wantsEmptyBuckets reports whether the block is what the reference runs as a timeseries, and
+// skipEmptyBuckets=false asks that buckets without rows show, too: rows of one datasource grouped
+// by a bucket of their time and by nothing else, in the order of time.
 func (blk *block) wantsEmptyBuckets(in *buildInput) bool {
 	b := blk.b
 	if b.settings.skipEmptyBuckets || b.explaining || b.request.Engine != Native {
@@ -36,7 +37,8 @@ func (blk *block) wantsEmptyBuckets(in *buildInput) bool {
 	return blk.b.isTimeBucket(blk.node, blk.keys[0])
 }
 
-// addEmptyBuckets joins the groups to the buckets of the time that was asked of: what has no rows counts 0 and is NULL otherwise.
+// addEmptyBuckets joins the groups to the buckets of the time that was asked of: what has no rows
+// counts 0 and is NULL otherwise.
 func (blk *block) addEmptyBuckets(g *grouping) error {
 	_, granularity, _ := expr.TimeBucket(blk.keys[0], &blk.b.env)
 	columns := g.node.Columns()

@@ -138,7 +138,8 @@ type grouping struct {
 	err        error
 }
 
-// aggregate puts the block's Aggregate on n: a projection of keys and arguments, unnests for multi-value keys, the groups.
+// aggregate puts the block's Aggregate on n: a projection of keys and arguments, unnests for
+// multi-value keys, the groups.
 func (blk *block) aggregate(n plan.Node) (*grouping, error) {
 	p := &plan.Project{}
 	add := func(e expr.Expr, name string) int {
@@ -217,7 +218,8 @@ func exprName(e expr.Expr) string {
 	return "$x"
 }
 
-// groupingID computes GROUPING(a, ...) from the grouping id in column id: its bit for key i, of n keys, is n-1-i.
+// groupingID computes GROUPING(a, ...) from the grouping id in column id: its bit for key i, of n
+// keys, is n-1-i.
 func (g *grouping) groupingID(a *aggregateCall, id int) (expr.Expr, error) {
 	var sum expr.Expr = longLiteral(0)
 	if g.sets == nil {
@@ -273,7 +275,8 @@ func (blk *block) regroup(g *grouping, in *buildInput) error {
 // key returns what reads key i.
 func (g *grouping) key(i int) *expr.Column { return columnOf(g.node, i) }
 
-// rewrite returns e over the columns of the Aggregate. What is neither a key nor made of keys and aggregates is an error.
+// rewrite returns e over the columns of the Aggregate. What is neither a key nor made of keys and
+// aggregates is an error.
 func (g *grouping) rewrite(e expr.Expr) expr.Expr {
 	if i := g.keyIndex(e); i >= 0 {
 		return g.key(i)
@@ -307,8 +310,9 @@ func (g *grouping) rewrite(e expr.Expr) expr.Expr {
 	return c
 }
 
-// overSingles rewrites the operands of e, which is no column. In maps over the values of a multi-value string, single returns what holds the
-// results of the map of source with body one by one, nil if nothing does; where the source is a single value, too, there is no map any more.
+// overSingles rewrites the operands of e, which is no column. In maps over the values of a
+// multi-value string, single returns what holds the results of the map of source with body one by
+// one, nil if nothing does; where the source is a single value, too, there is no map any more.
 func overSingles(e expr.Expr, single func(source, body expr.Expr) expr.Expr, rewrite func(expr.Expr) expr.Expr) expr.Expr {
 	switch x := e.(type) {
 	case *expr.Each:
@@ -402,7 +406,8 @@ func (w *windowCall) rewrite(f func(expr.Expr) expr.Expr) {
 	}
 }
 
-// window computes the block's window calls over n and replaces their placeholders. Calls of the same partition and order share a node.
+// window computes the block's window calls over n and replaces their placeholders. Calls of the
+// same partition and order share a node.
 func (blk *block) window(n plan.Node, in *buildInput) (plan.Node, error) {
 	var exprs []expr.Expr
 	for i := range blk.calls {
@@ -503,8 +508,9 @@ func (blk *block) window(n plan.Node, in *buildInput) (plan.Node, error) {
 	return n, nil
 }
 
-// wholeFirst returns the order in which windows are computed: as they are written, but those over all rows before those of partitions, as in
-// the reference. The last one gives the order of the rows.
+// wholeFirst returns the order in which windows are computed: as they are written, but those over
+// all rows before those of partitions, as in the reference. The last one gives the order of the
+// rows.
 func wholeFirst(nodes []*plan.Window) []int {
 	var whole, parts []int
 	for i, node := range nodes {

@@ -10,7 +10,8 @@ import (
 	"github.com/hengedb/henge/internal/sql/syntax"
 )
 
-// call binds a function call: a window call, an aggregate, one of the special forms, or a function of the catalog.
+// call binds a function call: a window call, an aggregate, one of the special forms, or a function
+// of the catalog.
 func (x exprs) call(e *syntax.Call) (expr.Expr, error) {
 	switch {
 	case e.Over != nil:
@@ -58,8 +59,8 @@ func (x exprs) call(e *syntax.Call) (expr.Expr, error) {
 	return x.callOf(e.Name, args, e.At)
 }
 
-// arguments binds the arguments of an ordinary call. A time unit becomes its name. A parameter that is NULL has the type it was sent with
-// where the function refuses the word NULL, which has none.
+// arguments binds the arguments of an ordinary call. A time unit becomes its name. A parameter that
+// is NULL has the type it was sent with where the function refuses the word NULL, which has none.
 func (x exprs) arguments(e *syntax.Call) ([]expr.Expr, error) {
 	args := make([]expr.Expr, len(e.Args))
 	fn, _ := expr.Lookup(e.Name)
@@ -91,7 +92,8 @@ func unexpectedStar(at *syntax.Star) *fault.Error {
 	return fault.InvalidSQL(at.At, "Unknown identifier '%s'", starText(at))
 }
 
-// starArgument is the error for f(*) where f is no aggregate that counts rows: it may be a misspelled one.
+// starArgument is the error for f(*) where f is no aggregate that counts rows: it may be a
+// misspelled one.
 func starArgument(at *syntax.Star, name string) error {
 	err := unexpectedStar(at)
 	if near := fault.Nearest(name, []string{"COUNT"}); near != "" {

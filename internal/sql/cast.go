@@ -46,7 +46,8 @@ func (x exprs) cast(e *syntax.Cast) (expr.Expr, error) {
 	return x.atPrecision(out, e.Type.Args[0])
 }
 
-// intervalNumber returns the number of units in an interval of one unit, which is what SQL casts it to.
+// intervalNumber returns the number of units in an interval of one unit, which is what SQL casts it
+// to.
 func intervalNumber(e *syntax.Interval) (expr.Expr, bool) {
 	text := strings.TrimSpace(e.Text)
 	if e.To != "" || !one.MatchString(text) {
@@ -60,8 +61,9 @@ func intervalNumber(e *syntax.Interval) (expr.Expr, bool) {
 	return negative, err == nil
 }
 
-// atPrecision cuts a constant TIMESTAMP to the given number of digits of its seconds. Columns keep their milliseconds whatever precision is
-// asked for, as in the reference: it folds constants by the rules of the type and knows no precision while running.
+// atPrecision cuts a constant TIMESTAMP to the given number of digits of its seconds. Columns keep
+// their milliseconds whatever precision is asked for, as in the reference: it folds constants by
+// the rules of the type and knows no precision while running.
 func (x exprs) atPrecision(e expr.Expr, digits int) (expr.Expr, error) {
 	if digits >= 3 || !expr.IsConstant(e) {
 		return e, nil
@@ -83,8 +85,9 @@ func (x exprs) atPrecision(e expr.Expr, digits int) (expr.Expr, error) {
 	return &expr.Literal{Value: ms, T: l.T}, nil
 }
 
-// checkTimes refuses a constant text that is cast to a time and is none: in rows that would be NULL, but whoever wrote it meant a time. It
-// looks at e itself and, for what binding a comparison or BETWEEN made, at its operands; at is where the text of e stands.
+// checkTimes refuses a constant text that is cast to a time and is none: in rows that would be
+// NULL, but whoever wrote it meant a time. It looks at e itself and, for what binding a comparison
+// or BETWEEN made, at its operands; at is where the text of e stands.
 func (x exprs) checkTimes(e expr.Expr, at fault.Span) error {
 	var operands []expr.Expr
 	switch e := e.(type) {

@@ -9,7 +9,8 @@ import (
 // Schema is a namespace of tables.
 type Schema string
 
-// The schemas. That of datasources is written service or the name of an API alias; nothing written means it as well.
+// The schemas. That of datasources is written service or the name of an API alias; nothing written
+// means it as well.
 const (
 	SchemaData        Schema = "data"
 	SchemaInformation Schema = "INFORMATION_SCHEMA"
@@ -17,8 +18,9 @@ const (
 	SchemaLookup      Schema = "lookup"
 )
 
-// Catalog says what tables there are. Prepare asks it from one goroutine; answers for one statement must be consistent with each other.
-// The tables of INFORMATION_SCHEMA and sys are known to this package and never asked for.
+// Catalog says what tables there are. Prepare asks it from one goroutine; answers for one statement
+// must be consistent with each other. The tables of INFORMATION_SCHEMA and sys are known to this
+// package and never asked for.
 type Catalog interface {
 	// Table returns the table name of schema (SchemaData or SchemaLookup), nil if there is none.
 	Table(ctx context.Context, schema Schema, name string) (*Table, error)
@@ -28,6 +30,7 @@ type Catalog interface {
 
 // Table is a datasource or a lookup.
 type Table struct {
-	// Columns are all columns in the order SELECT * shows them. __time, if there is one, is TIMESTAMP NOT NULL.
+	// Columns are all columns in the order SELECT * shows them. __time, if there is one, is TIMESTAMP
+	// NOT NULL.
 	Columns []plan.Column
 }

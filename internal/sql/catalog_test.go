@@ -9,8 +9,9 @@ import (
 	"github.com/hengedb/henge/internal/plan"
 )
 
-// testCatalog has the tables of the recorded corpus and a small one of spec/sql.md, appendix B.2. A column is a name and a type: s VARCHAR
-// (also when nothing is said), l BIGINT, d DOUBLE, f FLOAT, m multi-value, j JSON, as, al, ad arrays, c:x COMPLEX<x>.
+// testCatalog has the tables of the recorded corpus and a small one of spec/sql.md, appendix B.2. A
+// column is a name and a type: s VARCHAR (also when nothing is said), l BIGINT, d DOUBLE, f FLOAT,
+// m multi-value, j JSON, as, al, ad arrays, c:x COMPLEX<x>.
 type testCatalog map[string]string
 
 var tables = testCatalog{

@@ -9,7 +9,8 @@ import (
 	"github.com/hengedb/henge/internal/plan"
 )
 
-// CLUSTERED BY names what an ORDER BY could: what is no output column is computed beside them, and not stored.
+// CLUSTERED BY names what an ORDER BY could: what is no output column is computed beside them, and
+// not stored.
 func TestClusteredBy(t *testing.T) {
 	for text, want := range map[string]struct {
 		cluster []int

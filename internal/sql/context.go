@@ -19,7 +19,8 @@ type settings struct {
 	approximateDistinct bool
 	// outerLimit is sqlOuterLimit, -1 when there is none.
 	outerLimit int64
-	// maxSubqueryRows is the most rows that a join may keep of its right side, 0 when the context sets none.
+	// maxSubqueryRows is the most rows that a join may keep of its right side, 0 when the context sets
+	// none.
 	maxSubqueryRows int64
 	// maxSubqueryBytes is the same in bytes.
 	maxSubqueryBytes int64
@@ -28,7 +29,8 @@ type settings struct {
 	finalizeSketches     bool
 	// skipEmptyBuckets is false when groups by time show buckets without rows.
 	skipEmptyBuckets bool
-	// oneValue says that a row is in one group: it must not have several values of a multi-value string that groups are made by.
+	// oneValue says that a row is in one group: it must not have several values of a multi-value
+	// string that groups are made by.
 	oneValue bool
 }
 
@@ -94,8 +96,8 @@ func readSettings(r *Request, sets []*syntax.Set) (settings, error) {
 	return s, c.Err()
 }
 
-// checkKnown refuses values of the wrong kind, also of parameters that are read elsewhere or not at all: a
-// wrong value is an error before anything runs.
+// checkKnown refuses values of the wrong kind, also of parameters that are read elsewhere or not at
+// all: a wrong value is an error before anything runs.
 func checkKnown(c *querycontext.Reader) {
 	if err := querycontext.Check(querycontext.CheckedBySQL, c.Values); err != nil {
 		c.Fail(err)
@@ -115,7 +117,8 @@ func checkKnown(c *querycontext.Reader) {
 	}
 }
 
-// isFalse reports whether a context says false. Other values, also those that can't be read, do not.
+// isFalse reports whether a context says false. Other values, also those that can't be read, do
+// not.
 func isFalse(v any) bool { return v == false || v == "false" }
 
 // setValue returns what SET gives a key, nil to remove it.

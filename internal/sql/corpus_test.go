@@ -78,13 +78,14 @@ func (r *corpusRecord) prepare() (*Statement, error) {
 	})
 }
 
-// mostRefused is how many of the statements that the reference answers are errors here: mostly accidents of its release, such as a time
-// zone that is none being taken for UTC. It only shrinks.
+// mostRefused is how many of the statements that the reference answers are errors here: mostly
+// accidents of its release, such as a time zone that is none being taken for UTC. It only shrinks.
 const mostRefused = 116
 
 var inBrackets = regexp.MustCompile(`'[^']*'|\[[^\]]*\]|\d+|<[^>]*>`)
 
-// What the reference answers must be bound, or be refused as not supported yet. The counts by reason are in the log.
+// What the reference answers must be bound, or be refused as not supported yet. The counts by
+// reason are in the log.
 func TestCorpusBinds(t *testing.T) {
 	refused := map[string][]string{}
 	types := map[string][]string{}

@@ -9,26 +9,31 @@ import (
 	"github.com/hengedb/henge/internal/plan"
 )
 
-// decorrelator removes the placeholders for outer columns from a subquery's plan. It computes the distinct values the outer columns take
-// (the domain), joins them in at the lowest operators that use them, and carries them up as further columns, so that the plan gives for
-// each of those values the rows the subquery has for it. The caller then joins the outer rows on these columns.
+// decorrelator removes the placeholders for outer columns from a subquery's plan. It computes the
+// distinct values the outer columns take (the domain), joins them in at the lowest operators that
+// use them, and carries them up as further columns, so that the plan gives for each of those values
+// the rows the subquery has for it. The caller then joins the outer rows on these columns.
 //
-// This is the unnesting of Neumann and Kemper, "Unnesting Arbitrary Queries" (BTW 2015). Where a filter says that an outer column
-// equals an expression over the subquery's own rows, that expression stands for the column and no domain is joined.
+// This is the unnesting of Neumann and Kemper, "Unnesting Arbitrary Queries" (BTW 2015). Where a
+// filter says that an outer column equals an expression over the subquery's own rows, that
+// expression stands for the column and no domain is joined.
 //
-// An outer column of the query around itself is not a value of its rows: the placeholder stays, now for the column of that query, until
-// it is decorrelated in its turn. With a domain of its values at every level, queries in queries would have twice as many of them at each.
+// An outer column of the query around itself is not a value of its rows: the placeholder stays, now
+// for the column of that query, until it is decorrelated in its turn. With a domain of its values
+// at every level, queries in queries would have twice as many of them at each.
 type decorrelator struct {
 	outer  plan.Node
 	values []expr.Expr // over outer
-	// to gives for each outer column of the subquery the column it is from now on: the placeholder of a value, or one that is passed on.
+	// to gives for each outer column of the subquery the column it is from now on: the placeholder of
+	// a value, or one that is passed on.
 	to     []int
 	passes bool // some are
 	at     fault.Span
-	// sparse is an Aggregate without keys whose row for no input may be missing, because it would be all NULL and the join above gives
-	// NULL for a missing row anyway.
+	// sparse is an Aggregate without keys whose row for no input may be missing, because it would be
+	// all NULL and the join above gives NULL for a missing row anyway.
 	sparse *plan.Aggregate
-	// nulls tells that outer values may be NULL in what apply returns: those of a domain, not those that stand in an equality.
+	// nulls tells that outer values may be NULL in what apply returns: those of a domain, not those
+	// that stand in an equality.
 	nulls bool
 }
 
@@ -87,8 +92,8 @@ func renumberOuter(n plan.Node, to func(int) int) plan.Node {
 	return plan.MapExprs(n, func(e expr.Expr) expr.Expr { return expr.Remap(e, renumber) })
 }
 
-// nullForNone finds the Aggregate of which n computes what is NULL if its columns are, if it has no keys and only aggregates that are NULL over
-// no rows.
+// nullForNone finds the Aggregate of which n computes what is NULL if its columns are, if it has no
+// keys and only aggregates that are NULL over no rows.
 func nullForNone(n plan.Node) *plan.Aggregate {
 	switch x := n.(type) {
 	case *plan.Project:
@@ -135,7 +140,8 @@ func (d *decorrelator) domain() plan.Node {
 	return &plan.Aggregate{Input: p, Keys: firstN(len(d.values))}
 }
 
-// oneZero returns e with 0.0 in place of -0.0: groups tell them apart, the equality by which outer rows find their group does not.
+// oneZero returns e with 0.0 in place of -0.0: groups tell them apart, the equality by which outer
+// rows find their group does not.
 func oneZero(e expr.Expr) expr.Expr {
 	if !e.Type().IsFractional() {
 		return e
@@ -150,9 +156,10 @@ func oneZero(e expr.Expr) expr.Expr {
 	return &expr.Cast{X: sum, T: e.Type()}
 }
 
-// withoutSubqueries returns the rows of n as they were before subqueries were joined to them, or more of them, and where each column of n
-// went: -1 if it is gone. A domain over n itself would copy those subqueries together with their domains, so that a query of n subqueries
-// had 2^n of them.
+// withoutSubqueries returns the rows of n as they were before subqueries were joined to them, or
+// more of them, and where each column of n went: -1 if it is gone. A domain over n itself would
+// copy those subqueries together with their domains, so that a query of n subqueries had 2^n of
+// them.
 func withoutSubqueries(n plan.Node) (plan.Node, []int) {
 	switch x := n.(type) {
 	case *plan.Join:
@@ -237,7 +244,8 @@ func joinWithoutSubqueries(x *plan.Join) (plan.Node, []int) {
 	return j, to
 }
 
-// readable returns those of exprs, over columns that went to, that read no column which is gone, over where the others are.
+// readable returns those of exprs, over columns that went to, that read no column which is gone,
+// over where the others are.
 func readable(exprs []expr.Expr, to []int) []expr.Expr {
 	var out []expr.Expr
 	for _, e := range exprs {
@@ -420,7 +428,8 @@ func (d *decorrelator) pushFilter(x *plan.Filter) (plan.Node, error) {
 	return &plan.Filter{Input: in, Cond: bound(x.Cond, width)}, nil
 }
 
-// byEquality handles a filter that equates every outer column with an expression over its input; nil if it does not.
+// byEquality handles a filter that equates every outer column with an expression over its input;
+// nil if it does not.
 func (d *decorrelator) byEquality(x *plan.Filter) plan.Node {
 	locals := make([]expr.Expr, len(d.values))
 	var rest []expr.Expr
@@ -495,7 +504,8 @@ func (d *decorrelator) pushAggregate(x *plan.Aggregate) (plan.Node, error) {
 		c.Keys = append(c.Keys, at+i)
 	}
 	if x.Sets != nil {
-		// The id of a row's set keeps its bits: the outer columns are in every set, and shifted out below.
+		// The id of a row's set keeps its bits: the outer columns are in every set, and shifted out
+		// below.
 		c.Sets = make([][]int, len(x.Sets))
 		for i, s := range x.Sets {
 			c.Sets[i] = append([]int(nil), s...)
@@ -532,7 +542,8 @@ func (d *decorrelator) pushAggregate(x *plan.Aggregate) (plan.Node, error) {
 	return p, nil
 }
 
-// shiftGroupingID divides the grouping id in column id by 2^k: the bits of k keys that are in every set.
+// shiftGroupingID divides the grouping id in column id by 2^k: the bits of k keys that are in every
+// set.
 func shiftGroupingID(n plan.Node, id, k int) plan.Node {
 	p := plan.Select(n, firstN(plan.Width(n)))
 	shifted, err := expr.NewCall(expr.MustLookup("/"), []expr.Expr{p.Exprs[id], longLiteral(1 << k)}, fault.Span{})
@@ -542,8 +553,8 @@ func shiftGroupingID(n plan.Node, id, k int) plan.Node {
 	return p
 }
 
-// limitEach keeps the rows from offset on, at most limit (-1: all), of each outer value, in the order of keys. The outer values are the
-// columns of n from width on.
+// limitEach keeps the rows from offset on, at most limit (-1: all), of each outer value, in the
+// order of keys. The outer values are the columns of n from width on.
 func (d *decorrelator) limitEach(n plan.Node, width int, keys []plan.SortKey, offset, limit int64) (plan.Node, error) {
 	number := plan.WindowCall{Fn: "ROW_NUMBER", AggCall: plan.AggCall{Agg: agg.Spec{Name: "ROW_NUMBER"}, Filter: -1, Name: "$row", Type: notNullLong},
 		Frame: plan.Frame{Range: true, FromUnbounded: true, ToUnbounded: true, FromColumn: -1, ToColumn: -1}}

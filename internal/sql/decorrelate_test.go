@@ -8,7 +8,8 @@ import (
 	"github.com/hengedb/henge/internal/plan"
 )
 
-// A query in queries that uses a column of the outermost of them joins its values once, however deep it is.
+// A query in queries that uses a column of the outermost of them joins its values once, however
+// deep it is.
 func TestPassedColumns(t *testing.T) {
 	const depth = 20
 	condition := "TRUE"

@@ -7,8 +7,8 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// notFound is the error that there is nothing called name: the sentence, and what may have been meant. A candidate that differs by case
-// only is named within the sentence, as the reference does.
+// notFound is the error that there is nothing called name: the sentence, and what may have been
+// meant. A candidate that differs by case only is named within the sentence, as the reference does.
 func notFound(at fault.Span, name string, candidates []string, format string, args ...any) *fault.Error {
 	for i, a := range args {
 		if s, ok := a.(string); ok {
@@ -33,8 +33,8 @@ func shortened(name string) string {
 	return strings.ToValidUTF8(name[:maxShownName], "") + "..."
 }
 
-// suggest adds the candidate nearest to name to err: behind the position, so that the sentence clients match stays whole, and in the
-// context under "suggestion".
+// suggest adds the candidate nearest to name to err: behind the position, so that the sentence
+// clients match stays whole, and in the context under "suggestion".
 func suggest(err *fault.Error, name string, candidates []string) *fault.Error {
 	near := fault.Nearest(name, candidates)
 	if near == "" || near == name {

@@ -7,12 +7,15 @@ import (
 	"github.com/hengedb/henge/internal/plan"
 )
 
-// An EXISTS whose outer columns stand in its own conditions only, one of them an equality, needs no domain of their values: the conditions are
-// those of a semi or anti join with the rows of the subquery. Without an equality the join would compare all pairs of rows, and asking for each
-// different value of the outer columns once is better; with nothing but equalities the decorrelator joins no domain either.
+// An EXISTS whose outer columns stand in its own conditions only, one of them an equality, needs no
+// domain of their values: the conditions are those of a semi or anti join with the rows of the
+// subquery. Without an equality the join would compare all pairs of rows, and asking for each
+// different value of the outer columns once is better; with nothing but equalities the decorrelator
+// joins no domain either.
 
-// pullUp returns the rows of a subquery, of which only whether there are some matters, before the conditions with outer columns, and these
-// conditions; nil where outer columns are used for something else.
+// pullUp returns the rows of a subquery, of which only whether there are some matters, before the
+// conditions with outer columns, and these conditions; nil where outer columns are used for
+// something else.
 func pullUp(n plan.Node) (plan.Node, []expr.Expr) {
 	switch x := n.(type) {
 	case *plan.Project:
@@ -54,7 +57,8 @@ func keyedByMore(terms []expr.Expr) bool {
 	return 0 < equalities && equalities < len(terms)
 }
 
-// onTerms joins n with right on conditions over right's columns and outer values, which are expressions over n.
+// onTerms joins n with right on conditions over right's columns and outer values, which are
+// expressions over n.
 func onTerms(n plan.Node, outer []expr.Expr, kind plan.JoinKind, right plan.Node, terms []expr.Expr) *plan.Join {
 	n, columns := extend(n, outer)
 	width := plan.Width(n)

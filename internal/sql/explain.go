@@ -22,8 +22,9 @@ type Explanation struct {
 // ExplainColumns are the columns of EXPLAIN PLAN FOR.
 var ExplainColumns = []Column{{"PLAN", expr.Of(expr.Varchar)}, {"RESOURCES", expr.Of(expr.Varchar)}, {"ATTRIBUTES", expr.Of(expr.Varchar)}}
 
-// Explanation describes the statement as EXPLAIN PLAN FOR does. context is what the queries in it show as theirs: the statement's, and
-// the query ids if they are known; external says how data from outside is shown, nil: as the statement has it.
+// Explanation describes the statement as EXPLAIN PLAN FOR does. context is what the queries in it
+// show as theirs: the statement's, and the query ids if they are known; external says how data from
+// outside is shown, nil: as the statement has it.
 func (s *Statement) Explanation(context map[string]any, external func(*plan.External) (*nativejson.Leaf, error)) (Explanation, error) {
 	var out Explanation
 	var err error
@@ -51,9 +52,9 @@ func (s *Statement) Explanation(context map[string]any, external func(*plan.Exte
 	return out, err
 }
 
-// NativeTypes are the types of the native queries that EXPLAIN PLAN FOR shows for the statement; none
-// if it reads what native queries can't read. The plan that runs has another form than the one that
-// is shown, so the statement is bound again.
+// NativeTypes are the types of the native queries that EXPLAIN PLAN FOR shows for the statement;
+// none if it reads what native queries can't read. The plan that runs has another form than the one
+// that is shown, so the statement is bound again.
 func (s *Statement) NativeTypes(ctx context.Context) ([]string, error) {
 	shown, err := bindText(ctx, s.request, true)
 	if err != nil {
@@ -79,7 +80,8 @@ func (s *Statement) NativeTypes(ctx context.Context) ([]string, error) {
 	return types, nil
 }
 
-// planText is the PLAN column: native queries, or a tree when the statement reads what native queries can't.
+// planText is the PLAN column: native queries, or a tree when the statement reads what native
+// queries can't.
 func (s *Statement) planText(context map[string]any, external func(*plan.External) (*nativejson.Leaf, error)) (string, error) {
 	env := s.Env()
 	names := make([]string, len(s.Columns))

@@ -2,8 +2,8 @@ package sql
 
 import "testing"
 
-// Parts of plans that the reference gave for comparisons with queries whose value is asked for, or which are terms of a disjunction: the rows are counted, and
-// the values are joined with a mark.
+// Parts of plans that the reference gave for comparisons with queries whose value is asked for, or
+// which are terms of a disjunction: the rows are counted, and the values are joined with a mark.
 func TestExplainsOfComparisonsWithQueries(t *testing.T) {
 	const values = `"virtualColumns":[{"type":"expression","name":"v0","expression":"1","outputType":"LONG"}]`
 	for _, c := range []struct{ sql, want string }{
@@ -27,7 +27,8 @@ func TestExplainsOfComparisonsWithQueries(t *testing.T) {
 	}
 }
 
-// Parts of plans that the reference gave for CASE in conditions: branches beside each other that are the same are one, and a negation is one of the values.
+// Parts of plans that the reference gave for CASE in conditions: branches beside each other that
+// are the same are one, and a negation is one of the values.
 func TestExplainsOfBranches(t *testing.T) {
 	for _, c := range []struct{ sql, want string }{
 		{"SELECT COUNT(*) FROM c_types WHERE CASE WHEN l = 4 OR x > 3 THEN 'a' ELSE 'b' END = 'b'", `"filter":{"type":"not","field":{"type":"or","fields":[{"type":"equals","column":"l"`},
@@ -59,7 +60,8 @@ func TestExplainsOfTypesAndKeys(t *testing.T) {
 	plansAs(t, "SET forceExpressionVirtualColumns = TRUE; EXPLAIN PLAN FOR SELECT SUBSTRING(s, 2, 1), COUNT(*) FROM c_types GROUP BY 1", `"extractionFn":{"type":"substring","index":1,"length":1}`)
 }
 
-// Parts of plans that the reference gave for the order of keys of groups that are read by another query or chosen by a condition, and for joins within joins.
+// Parts of plans that the reference gave for the order of keys of groups that are read by another
+// query or chosen by a condition, and for joins within joins.
 func TestExplainsOfQueriesWithin(t *testing.T) {
 	const first, second = `"dimensions":[{"type":"default","dimension":"s2","outputName":"d0"`, `"dimensions":[{"type":"default","dimension":"b","outputName":"d0"`
 	for _, c := range []struct{ sql, want string }{
@@ -74,7 +76,8 @@ func TestExplainsOfQueriesWithin(t *testing.T) {
 	}
 }
 
-// Parts of plans that the reference gave for VALUES: which columns a join leaves out, what a condition compares with, and rows that are computed.
+// Parts of plans that the reference gave for VALUES: which columns a join leaves out, what a
+// condition compares with, and rows that are computed.
 func TestExplainsOfValues(t *testing.T) {
 	for _, c := range []struct{ sql, want string }{
 		{"SELECT d.w FROM c_dim d LEFT JOIN (VALUES (3, 4), (2, 1)) v(c, y) ON d.n = v.c", `"columnNames":["c0"]`},

@@ -39,7 +39,8 @@ func TestExplainsOfLists(t *testing.T) {
 	}
 }
 
-// Parts of plans with the older filters that the reference gave for parts of texts, arrays, numbers as texts and values as they are written.
+// Parts of plans with the older filters that the reference gave for parts of texts, arrays, numbers
+// as texts and values as they are written.
 func TestExplainsOfOlderFilters(t *testing.T) {
 	const fn = `"extractionFn":{"type":"substring","index":0,"length":2}`
 	for _, c := range []struct{ sql, want string }{
@@ -57,7 +58,8 @@ func TestExplainsOfOlderFilters(t *testing.T) {
 	}
 }
 
-// Parts of plans that the reference gave for comparisons of buckets, and for what is computed of FLOATs.
+// Parts of plans that the reference gave for comparisons of buckets, and for what is computed of
+// FLOATs.
 func TestExplainsOfBucketsAndFloats(t *testing.T) {
 	const year = "FLOOR(__time TO YEAR) > TIMESTAMP '2021-01-01'"
 	for _, c := range []struct{ cond, want string }{
@@ -75,7 +77,8 @@ func TestExplainsOfBucketsAndFloats(t *testing.T) {
 	explains(t, "SELECT i+1, i+2, i+3, i+4, i+5, i+6, i+7, i+8, i+9, i+10, i+11 FROM c_types", `"name":"v10","expression":"(\"i\" + 11)","outputType":"LONG"},{"type":"expression","name":"v2"`)
 }
 
-// Parts of plans that the reference gave for groups of groups by the same keys, and for rows in the order of a query within.
+// Parts of plans that the reference gave for groups of groups by the same keys, and for rows in the
+// order of a query within.
 func TestExplainsOfRowsAsTheyAre(t *testing.T) {
 	const groups = " FROM (SELECT b AS g, MAX(i) AS c FROM c_types GROUP BY 1) "
 	for _, c := range []struct{ sql, want string }{

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// What EXPLAIN shows of conditions in each other grows with the statement, not with the power of its depth.
+// What EXPLAIN shows of conditions in each other grows with the statement, not with the power of
+// its depth.
 func TestExplainOfDeepConditionsStaysSmall(t *testing.T) {
 	deep := func(depth int, form func(string, int) string) string {
 		cond := "cnt IN (1, 2, 3)"

@@ -2,7 +2,8 @@ package sql
 
 import "testing"
 
-// Parts of plans that the reference gave for what joins and queries over groups compute and choose, and for the order of keys.
+// Parts of plans that the reference gave for what joins and queries over groups compute and choose,
+// and for the order of keys.
 func TestExplainsOfWhatIsBeside(t *testing.T) {
 	const whole = `"columns":["__time","k","n","name","w"]`
 	const largest = " FROM (SELECT s2 AS g, MAX(i) AS c FROM c_types GROUP BY 1 HAVING COUNT(*) > 2) "
@@ -36,7 +37,8 @@ func TestExplainsOfWhatIsBeside(t *testing.T) {
 	}
 }
 
-// Parts of plans that the reference gave for sums and means of values that stand for NULL, and for one expression that is asked for in two ways.
+// Parts of plans that the reference gave for sums and means of values that stand for NULL, and for
+// one expression that is asked for in two ways.
 func TestExplainsOfValuesForNull(t *testing.T) {
 	for _, c := range []struct{ sql, want string }{
 		{"SELECT SUM(COALESCE(l, 0)) FROM c_types", `{"type":"filtered","aggregator":{"type":"longSum","name":"a0","fieldName":"l"},"filter":{"type":"not","field":{"type":"null","column":"l"}},"name":"a0"}`},

@@ -2,7 +2,8 @@ package sql
 
 import "testing"
 
-// Tests for NULL of what operators compute are tests of their operands, in conditions and where they are shown; functions are asked themselves.
+// Tests for NULL of what operators compute are tests of their operands, in conditions and where
+// they are shown; functions are asked themselves.
 func TestExplainsOfTestsForNull(t *testing.T) {
 	missing := func(c string) string { return `{"type":"null","column":"` + c + `"}` }
 	known := func(c string) string { return `{"type":"not","field":` + missing(c) + `}` }

@@ -2,7 +2,8 @@ package sql
 
 import "testing"
 
-// Parts of plans that the reference gave for constant rows: those that are joined have what is compared once more.
+// Parts of plans that the reference gave for constant rows: those that are joined have what is
+// compared once more.
 func TestExplainsOfJoinedRows(t *testing.T) {
 	for _, c := range []struct{ sql, want string }{
 		{"SELECT d.w FROM c_dim d JOIN (VALUES ('tan'), ('red')) v(c) ON d.k = v.c", `"columnNames":["c0"],"columnTypes":["STRING"],"rows":[["tan"],["red"]]},"rightPrefix":"j0.","condition":"(\"k\" == \"j0.c0\")"`},
@@ -21,7 +22,8 @@ func TestExplainsOfJoinedRows(t *testing.T) {
 	}
 }
 
-// Parts of plans that the reference gave for what joins ask of their sides, and for their limits and keys.
+// Parts of plans that the reference gave for what joins ask of their sides, and for their limits
+// and keys.
 func TestExplainsOfSidesOfJoins(t *testing.T) {
 	const above = "(SELECT k, n FROM c_dim WHERE n > 4) d"
 	for _, c := range []struct{ sql, want string }{
@@ -40,7 +42,8 @@ func TestExplainsOfSidesOfJoins(t *testing.T) {
 	}
 }
 
-// Parts of plans that the reference gave for terms of conditions within others, for truths of numbers, and for lists of fractions.
+// Parts of plans that the reference gave for terms of conditions within others, for truths of
+// numbers, and for lists of fractions.
 func TestExplainsOfTermsWithinOthers(t *testing.T) {
 	for _, c := range []struct{ cond, want string }{
 		{"i > 4 AND (i > 2 OR s2 = 'red')", `{"type":"or","fields":[{"type":"not","field":{"type":"null","column":"i"}},{"type":"equals","column":"s2"`},

@@ -10,8 +10,9 @@ import (
 	"github.com/hengedb/henge/internal/sql/infoschema"
 )
 
-// systemText writes a plan that reads system tables as a tree in the words of the reference, which runs such plans by an interpreter of
-// its own: operators are Bindable, columns are $ and their position. names are the plan's outer names.
+// systemText writes a plan that reads system tables as a tree in the words of the reference, which
+// runs such plans by an interpreter of its own: operators are Bindable, columns are $ and their
+// position. names are the plan's outer names.
 func systemText(n plan.Node, env expr.Context, names []string) string {
 	t := systemTree{columns: map[string][]plan.Column{}}
 	joins := false
@@ -31,7 +32,8 @@ func systemText(n plan.Node, env expr.Context, names []string) string {
 	return t.String()
 }
 
-// withOrderNamed has what rows are only ordered by be called as what it is, or as its number among the columns.
+// withOrderNamed has what rows are only ordered by be called as what it is, or as its number among
+// the columns.
 func withOrderNamed(n plan.Node) plan.Node {
 	n = plan.MapInputs(n, withOrderNamed)
 	p, ok := n.(*plan.Project)
@@ -61,7 +63,8 @@ func isOfTable(n plan.Node) bool {
 	return ok
 }
 
-// sortedBelow has a plan that sorts the columns it chooses, and limits them, do that before it chooses.
+// sortedBelow has a plan that sorts the columns it chooses, and limits them, do that before it
+// chooses.
 func sortedBelow(n plan.Node) plan.Node {
 	if p, ok := n.(*plan.Project); ok {
 		if sort, ok := p.Input.(*plan.Sort); ok && sort.Limit >= 0 {
@@ -110,7 +113,8 @@ func (t *systemTree) line(depth int, operator string, attributes ...string) {
 	t.WriteString(strings.Repeat("  ", depth) + "Bindable" + operator + "(" + strings.Join(attributes, ", ") + ")\n")
 }
 
-// node writes n and what is below. names are those that its columns have above, "" for one that is only computed with; nil: its own.
+// node writes n and what is below. names are those that its columns have above, "" for one that is
+// only computed with; nil: its own.
 func (t *systemTree) node(n plan.Node, names []string, depth int) {
 	if names == nil {
 		names = namesOfColumns(n)
@@ -294,8 +298,9 @@ func fixedBelow(n plan.Node) map[int]*expr.Literal {
 	return out
 }
 
-// choosesAllRead reports whether a projection chooses the columns that are read of a table, in its order, and no others are read: no constants stand in their
-// place then. Of all columns of a table they do.
+// choosesAllRead reports whether a projection chooses the columns that are read of a table, in its
+// order, and no others are read: no constants stand in their place then. Of all columns of a table
+// they do.
 func choosesAllRead(x *plan.Project) bool {
 	n := x.Input
 	if s, ok := n.(*plan.Sort); ok {
@@ -325,7 +330,8 @@ func choosesAllRead(x *plan.Project) bool {
 	return all
 }
 
-// isComputed reports whether columns of n are computed of the aggregates that are shown in its place.
+// isComputed reports whether columns of n are computed of the aggregates that are shown in its
+// place.
 func isComputed(n plan.Node) bool {
 	if f, ok := n.(*plan.Filter); ok {
 		return isComputed(f.Input)
@@ -417,7 +423,8 @@ func (t *systemTree) aggregate(x *plan.Aggregate, names []string, depth int) {
 	t.node(p, below, depth+1)
 }
 
-// systemCalls are the aggregates that are shown for those of a plan: sums over all rows and means are computed of sums and counts.
+// systemCalls are the aggregates that are shown for those of a plan: sums over all rows and means
+// are computed of sums and counts.
 type systemCalls struct {
 	list []string
 	// of is the aggregate that each is, -1: it is one that others are computed of.

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Parts of plans that the reference gave for statements that tasks run: groups are of one kind, scans say what their columns are and sort by any, and what is
-// stored is sorted by CLUSTERED BY.
+// Parts of plans that the reference gave for statements that tasks run: groups are of one kind,
+// scans say what their columns are and sort by any, and what is stored is sorted by CLUSTERED BY.
 func TestExplainsForTasks(t *testing.T) {
 	const k, n = `{\"name\":\"k\",\"type\":\"STRING\"}`, `{\"name\":\"n\",\"type\":\"LONG\"}`
 	const extern = `EXTERN('{"type":"inline","data":"a"}', '{"type":"json"}')) EXTEND (ts VARCHAR)`

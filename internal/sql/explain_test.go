@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// leastExplained is how many of the recorded EXPLAIN statements give the recorded PLAN. It only grows.
+// leastExplained is how many of the recorded EXPLAIN statements give the recorded PLAN. It only
+// grows.
 const leastExplained = 278
 
 // The PLAN of a statement is JSON that says the same as the reference's.
@@ -55,7 +56,8 @@ func sameJSON(a, b string) bool {
 	return reflect.DeepEqual(x, y)
 }
 
-// Parts of plans that the reference gave for statements over columns of whole numbers (i) and of fractions (d, x, f).
+// Parts of plans that the reference gave for statements over columns of whole numbers (i) and of
+// fractions (d, x, f).
 func TestExplainsOfNumbers(t *testing.T) {
 	for _, c := range []struct{ sql, want string }{
 		{"SELECT COUNT(*) FROM c_types WHERE x = 3", `{"type":"equals","column":"x","matchValueType":"DOUBLE","matchValue":3.0}`},
@@ -79,7 +81,8 @@ func TestExplainsOfNumbers(t *testing.T) {
 	}
 }
 
-// Parts of plans that the reference gave for statements that read nothing, gather values, or want what groups come in.
+// Parts of plans that the reference gave for statements that read nothing, gather values, or want
+// what groups come in.
 func TestExplainsOfConstantsAndFolds(t *testing.T) {
 	for _, c := range []struct{ sql, want string }{
 		{"SELECT 1 AS x, 'a' AS y", `"dataSource":{"type":"inline","columnNames":["x","y"],"columnTypes":["LONG","STRING"],"rows":[[1,"a"]]}`},
@@ -112,7 +115,8 @@ func TestExplainsOfConstantsAndFolds(t *testing.T) {
 	}
 }
 
-// Parts of plans that the reference gave for filters of several terms, groups that are computed on, and relations of lists and elements.
+// Parts of plans that the reference gave for filters of several terms, groups that are computed on,
+// and relations of lists and elements.
 func TestExplainsOfJunctionsAndGroups(t *testing.T) {
 	for _, c := range []struct{ sql, want string }{
 		{"SELECT COUNT(*) FROM c_types WHERE x > 2.0", `{"type":"range","column":"x","matchValueType":"DOUBLE","lower":2.0,"lowerOpen":true}`},
@@ -181,7 +185,8 @@ func TestExplainsOfTruths(t *testing.T) {
 	}
 }
 
-// Columns that a condition gives one value are constants where a projection reads them, and only there.
+// Columns that a condition gives one value are constants where a projection reads them, and only
+// there.
 func TestExplainsOfFixedColumns(t *testing.T) {
 	red, key := `"virtualColumns":[{"type":"expression","name":"v0","expression":"'red'","outputType":"STRING"}]`, `"dimensions":[{"type":"default","dimension":"`
 	for _, c := range []struct{ sql, want string }{
@@ -210,7 +215,8 @@ func TestExplainsOfFixedColumns(t *testing.T) {
 	}
 }
 
-// Statements whose condition is never true read no rows; a limit of theirs stays, an order does not.
+// Statements whose condition is never true read no rows; a limit of theirs stays, an order does
+// not.
 func TestExplainsOfNoRows(t *testing.T) {
 	const eternity = `"intervals":{"type":"intervals","intervals":["-146136543-09-08T08:23:32.096Z/146140482-04-24T15:36:27.903Z"]},`
 	for _, c := range []struct{ sql, want string }{
@@ -229,7 +235,8 @@ func TestExplainsOfNoRows(t *testing.T) {
 	}
 }
 
-// Keys come in the order of the table, and what is computed of aggregates before or behind an order, as in the reference.
+// Keys come in the order of the table, and what is computed of aggregates before or behind an
+// order, as in the reference.
 func TestExplainsOfOrders(t *testing.T) {
 	key := func(name, as string) string { return `"dimension":"` + name + `","outputName":"` + as + `"` }
 	post := func(name string) string { return `"postAggregations":[{"type":"expression","name":"` + name + `"` }
@@ -267,7 +274,8 @@ func TestExplainsOfBuckets(t *testing.T) {
 		`{"type":"range","column":"__time","matchValueType":"LONG","upper":1577836800000,"upperOpen":true},{"type":"in","dimension":"mv","values":["a","b"]}`)
 }
 
-// Filters that the reference gave for selectors of a column, where filters of the older types are asked for.
+// Filters that the reference gave for selectors of a column, where filters of the older types are
+// asked for.
 func TestExplainsOfSelectors(t *testing.T) {
 	for _, c := range []struct{ where, want string }{
 		{"i IN (10, 9, 1)", `"filter":{"type":"in","dimension":"i","values":["1","10","9"]}`},
@@ -281,7 +289,8 @@ func TestExplainsOfSelectors(t *testing.T) {
 	}
 }
 
-// Parts of plans that the reference gave for lists of texts, what is computed behind a limit, and buckets of time in an order.
+// Parts of plans that the reference gave for lists of texts, what is computed behind a limit, and
+// buckets of time in an order.
 func TestExplainsOfListsAndLimits(t *testing.T) {
 	const hours = `"timestampResultField":"d0","timestampResultFieldGranularity":"\"HOUR\"","timestampResultFieldInOriginalDimensions":0`
 	for _, c := range []struct{ sql, want string }{
@@ -307,7 +316,8 @@ func TestExplainsOfListsAndLimits(t *testing.T) {
 	}
 }
 
-// Parts of plans that the reference gave for conditions that say one thing twice, contradict themselves, or are of a CASE.
+// Parts of plans that the reference gave for conditions that say one thing twice, contradict
+// themselves, or are of a CASE.
 func TestExplainsOfConditions(t *testing.T) {
 	const none, zero = `"rows":[]`, `"columnNames":["EXPR$0"],"columnTypes":["LONG"],"rows":[[0]]`
 	lower := func(n string) string {
@@ -397,7 +407,8 @@ func TestExplainsOfComparisonsWithItself(t *testing.T) {
 	}
 }
 
-// Parts of plans that the reference gave for constant rows: those that are only counted, are in order already, or are chosen, and what may be NULL.
+// Parts of plans that the reference gave for constant rows: those that are only counted, are in
+// order already, or are chosen, and what may be NULL.
 func TestExplainsOfConstantRows(t *testing.T) {
 	const v, n = "(VALUES (1, 'a'), (2, 'b')) AS t(n, s)", "(VALUES (1, 'a'), (2, NULL)) AS t(n, s)"
 	for _, c := range []struct{ sql, want string }{
@@ -415,7 +426,8 @@ func TestExplainsOfConstantRows(t *testing.T) {
 	}
 }
 
-// Parts of plans that the reference gave for values at paths inside of expressions, which are columns behind those that are read.
+// Parts of plans that the reference gave for values at paths inside of expressions, which are
+// columns behind those that are read.
 func TestExplainsOfNestedFields(t *testing.T) {
 	field := func(name, path string) string {
 		return `{"type":"nested-field","columnName":"j","outputName":"` + name + `","expectedType":"LONG","pathParts":[{"type":"field","field":"` + path + `"}],"processFromRaw":false}`
@@ -432,7 +444,8 @@ func TestExplainsOfNestedFields(t *testing.T) {
 	}
 }
 
-// Parts of plans that the reference gave for exact counts of distinct values beside other aggregates, and for NOT IN lists that are groups.
+// Parts of plans that the reference gave for exact counts of distinct values beside other
+// aggregates, and for NOT IN lists that are groups.
 func TestExplainsOfTwoSteps(t *testing.T) {
 	known := func(name, key string) string {
 		return `{"type":"filtered","aggregator":{"type":"count","name":"` + name + `"},"filter":{"type":"not","field":{"type":"null","column":"` + key + `"}},"name":"` + name + `"}`
@@ -475,7 +488,8 @@ func TestExplainsOfTwoSteps(t *testing.T) {
 	}
 }
 
-// Parts of plans that the reference gave for dates, limits of one group, branches of unions, what is computed behind a limit, and types of numbers.
+// Parts of plans that the reference gave for dates, limits of one group, branches of unions, what
+// is computed behind a limit, and types of numbers.
 func TestExplainsOfWhatIsShown(t *testing.T) {
 	day := `{"type":"range","column":"__time","matchValueType":"LONG","lower":1442016000000,"upper":1442102400000,"upperOpen":true}`
 	for _, c := range []struct{ sql, want string }{

@@ -11,7 +11,8 @@ import (
 	"github.com/hengedb/henge/internal/sql/syntax"
 )
 
-// exportArguments are the arguments that the destinations of INSERT INTO EXTERN take; true: it must be given.
+// exportArguments are the arguments that the destinations of INSERT INTO EXTERN take; true: it must
+// be given.
 var exportArguments = map[string]map[string]bool{
 	"local":  {"exportPath": true},
 	"s3":     {"bucket": true, "prefix": true, "assumeRoleArn": false, "assumeRoleExternalId": false},
@@ -33,7 +34,8 @@ func (b *binder) checkExport(x *syntax.Insert) error {
 	return nil
 }
 
-// export binds INSERT INTO EXTERN. Whether files may be written where it says is decided where they are written.
+// export binds INSERT INTO EXTERN. Whether files may be written where it says is decided where they
+// are written.
 func (b *binder) export(x *syntax.Insert, s *Statement) error {
 	destination, err := b.exportDestination(x.Export.Destination)
 	if err != nil {

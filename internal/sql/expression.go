@@ -58,7 +58,8 @@ func (x exprs) list(list []syntax.Expr) ([]expr.Expr, error) {
 	return out, nil
 }
 
-// bind gives e its meaning over the block's scope. Aggregates, windows and subqueries come back as placeholders.
+// bind gives e its meaning over the block's scope. Aggregates, windows and subqueries come back as
+// placeholders.
 func (x exprs) bind(e syntax.Expr) (expr.Expr, error) {
 	if err := x.b.count(e); err != nil {
 		return nil, err
@@ -140,8 +141,9 @@ func (x exprs) bindNode(e syntax.Expr) (expr.Expr, error) {
 	return nil, notYet(e.Span(), "This expression")
 }
 
-// count bounds how many expressions a statement binds, which is more than it has where an alias or a WITH query is used several times.
-// Constants count as arguments only: lists of them in IN and VALUES may be long.
+// count bounds how many expressions a statement binds, which is more than it has where an alias or
+// a WITH query is used several times. Constants count as arguments only: lists of them in IN and
+// VALUES may be long.
 func (b *binder) count(e syntax.Expr) error {
 	if isConstant(e) {
 		return nil
@@ -320,7 +322,8 @@ func (blk *block) mention(c *expr.Column, name string, at fault.Span) *expr.Colu
 	return &list[len(list)-1].column
 }
 
-// mentionOf returns how and where the text names what mention returned; of other columns only the name is known.
+// mentionOf returns how and where the text names what mention returned; of other columns only the
+// name is known.
 func (blk *block) mentionOf(c *expr.Column) (name string, at fault.Span) {
 	for _, list := range blk.mentions {
 		for i := range list {

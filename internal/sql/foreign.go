@@ -1,6 +1,7 @@
 package sql
 
-// foreignNames has, for functions that other systems call otherwise, what to write here. Its keys are no functions of ours.
+// foreignNames has, for functions that other systems call otherwise, what to write here. Its keys
+// are no functions of ours.
 var foreignNames = map[string]string{
 	// times
 	"ADD_MONTHS": "TIME_SHIFT", "DATEADD": "TIMESTAMPADD", "DATE_ADD": "TIMESTAMPADD", "DATE_SUB": "TIMESTAMPADD", "DATEDIFF": "DATE_DIFF",

@@ -7,7 +7,8 @@ import (
 	"github.com/hengedb/henge/internal/expr"
 )
 
-// TestForeignNamesAreForeign: a name that is proposed is a function here, one for which another is proposed is none.
+// TestForeignNamesAreForeign: a name that is proposed is a function here, one for which another is
+// proposed is none.
 func TestForeignNamesAreForeign(t *testing.T) {
 	forms := map[string]bool{"CASE": true, "UNNEST": true, "CURRENT_TIMESTAMP": true, "CURRENT_DATE": true}
 	known := func(name string) bool {

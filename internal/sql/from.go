@@ -142,7 +142,8 @@ func differentNames(list []syntax.Ident, what string) error {
 	return nil
 }
 
-// isNameless reports whether the columns of an item of FROM have no names but those an alias gives them.
+// isNameless reports whether the columns of an item of FROM have no names but those an alias gives
+// them.
 func isNameless(t syntax.TableExpr) bool {
 	switch x := t.(type) {
 	case *syntax.Unnest:
@@ -155,7 +156,8 @@ func isNameless(t syntax.TableExpr) bool {
 	return false
 }
 
-// isDataSchema reports whether name is a fixed name of the schema of datasources; an API alias is a further one.
+// isDataSchema reports whether name is a fixed name of the schema of datasources; an API alias is a
+// further one.
 func isDataSchema(name string) bool { return name == "service" || name == "druid" }
 
 func (b *binder) schema(name string) (Schema, bool) {
@@ -220,8 +222,8 @@ func (blk *block) namedTable(x *syntax.Table) (source, error) {
 	return source{node: n, scope: &scope{relations: []relation{r}}}, nil
 }
 
-// tableNode returns the plan that reads a table and notes the permission it takes; nil if there is no such table, and then the names there
-// are.
+// tableNode returns the plan that reads a table and notes the permission it takes; nil if there is
+// no such table, and then the names there are.
 func (b *binder) tableNode(schema Schema, name string) (n plan.Node, known func() []string, err error) {
 	switch schema {
 	case SchemaInformation, SchemaSystem:
@@ -379,8 +381,8 @@ func (blk *block) joinSources(x *syntax.Join, left, right source, keys []plan.Eq
 	return source{node: joined, scope: out}, nil
 }
 
-// commonColumns returns the names that both sides of a NATURAL join have, in the order of the left side. It is never nil. What a query's
-// text calls two columns is no name for either.
+// commonColumns returns the names that both sides of a NATURAL join have, in the order of the left
+// side. It is never nil. What a query's text calls two columns is no name for either.
 func commonColumns(left, right *scope) []string {
 	out := []string{}
 	for _, name := range left.columnNames() {
@@ -391,7 +393,8 @@ func commonColumns(left, right *scope) []string {
 	return out
 }
 
-// mergeColumns adds the equality of the columns of USING or NATURAL to the join and makes each pair one column of the scope.
+// mergeColumns adds the equality of the columns of USING or NATURAL to the join and makes each pair
+// one column of the scope.
 func mergeColumns(x *syntax.Join, j *plan.Join, shared []string, left, right, out *scope) error {
 	var terms []expr.Expr
 	var merged []mergedColumn
@@ -479,8 +482,9 @@ func (s *scope) joinableWhere(cond expr.Expr, at fault.Span) error {
 	})
 }
 
-// comparesJSON refuses a join whose condition compares JSON values that join says are of different sides. What is compared to compute an
-// operand, as in TO_JSON_STRING(NULLIF(j, k)), is no condition of the join.
+// comparesJSON refuses a join whose condition compares JSON values that join says are of different
+// sides. What is compared to compute an operand, as in TO_JSON_STRING(NULLIF(j, k)), is no
+// condition of the join.
 func comparesJSON(cond expr.Expr, at fault.Span, join func(a, b expr.Expr) bool) error {
 	refused := false
 	expr.Walk(cond, func(e expr.Expr) bool {

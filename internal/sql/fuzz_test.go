@@ -55,7 +55,8 @@ func FuzzPrepare(f *testing.F) {
 	})
 }
 
-// Statements of absurd size are bound or refused, in milliseconds: what would double at each level is bounded.
+// Statements of absurd size are bound or refused, in milliseconds: what would double at each level
+// is bounded.
 func TestExtremeStatements(t *testing.T) {
 	many := func(n int, part, sep string) string { return strings.Repeat(part+sep, n-1) + part }
 	with := "WITH a0 AS (SELECT 1 AS x)"

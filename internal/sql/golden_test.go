@@ -13,8 +13,9 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "write what statements give into testdata")
 
-// Files of testdata hold blocks divided by empty lines: comments (#), a statement up to a line ----, and what it gives: its plan as it is
-// bound, or the error. With -rewrite the answers are replaced.
+// Files of testdata hold blocks divided by empty lines: comments (#), a statement up to a line
+// ----, and what it gives: its plan as it is bound, or the error. With -rewrite the answers are
+// replaced.
 func TestGolden(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {

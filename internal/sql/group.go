@@ -122,7 +122,8 @@ func (g *grouper) keys(list []syntax.Expr) ([]int, error) {
 	return out, nil
 }
 
-// key returns the position of e among the block's keys and adds it if it is new. A number is the position of a select item.
+// key returns the position of e among the block's keys and adds it if it is new. A number is the
+// position of a select item.
 func (g *grouper) key(e syntax.Expr) (int, error) {
 	x := g.x
 	if n := x.b.numberOf(e); n != nil {
@@ -198,7 +199,8 @@ func product(a, b [][]int, at fault.Span) ([][]int, error) {
 	return out, nil
 }
 
-// distinctSets drops sets that came before: a set that is listed twice counts once, as in the reference.
+// distinctSets drops sets that came before: a set that is listed twice counts once, as in the
+// reference.
 func distinctSets(sets [][]int) [][]int {
 	if len(sets) < 2 {
 		return sets

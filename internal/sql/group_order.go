@@ -8,8 +8,9 @@ import (
 	"github.com/hengedb/henge/internal/sql/syntax"
 )
 
-// keyOrder reports whether groups that ORDER BY does not tell apart are to come in the order of their keys, which clients of the interactive
-// engine rely on: at the top, where a LIMIT picks some of them, and below window calls, which may look at neighbours.
+// keyOrder reports whether groups that ORDER BY does not tell apart are to come in the order of
+// their keys, which clients of the interactive engine rely on: at the top, where a LIMIT picks some
+// of them, and below window calls, which may look at neighbours.
 func (blk *block) keyOrder() bool { return blk.b.request.Engine == Native && !blk.b.explaining }
 
 // orderShows reports whether the order of the block's rows can be seen.
@@ -44,8 +45,9 @@ func nullOrder(k plan.SortKey) syntax.NullOrder {
 	return syntax.NullsLast
 }
 
-// orderTies puts rows that ORDER BY does not tell apart in their own order: that of the window calls, that of the groups. n is what the
-// rows are made of. Rows of window calls without ORDER BY are in that order already.
+// orderTies puts rows that ORDER BY does not tell apart in their own order: that of the window
+// calls, that of the groups. n is what the rows are made of. Rows of window calls without ORDER BY
+// are in that order already.
 func (blk *block) orderTies(n plan.Node, in *buildInput) {
 	switch {
 	case len(in.order) > 0 && (len(blk.calls) > 0 || !blk.grouped):
@@ -61,8 +63,8 @@ func groupKey(n plan.Node, i int) (plan.SortKey, bool) {
 	return plan.SortKey{Column: i, NullsFirst: true}, t.Base != expr.Other && t.Base != expr.Array
 }
 
-// groupKeys returns the order of the groups of n, an Aggregate or what has its columns first. Groups of several sets come set by set, those
-// with more keys first.
+// groupKeys returns the order of the groups of n, an Aggregate or what has its columns first.
+// Groups of several sets come set by set, those with more keys first.
 func (blk *block) groupKeys(n plan.Node, in *buildInput) []plan.SortKey {
 	var keys []plan.SortKey
 	if blk.sets != nil {
@@ -80,8 +82,9 @@ func (blk *block) groupKeys(n plan.Node, in *buildInput) []plan.SortKey {
 	return keys
 }
 
-// leadingTime returns the key that groups are ordered by before all others, or -1. It is the only bucket of the rows' time, if other keys
-// follow it: in the reference such groups have a time of their own, and go by it, save where data servers pick those of a LIMIT by their keys.
+// leadingTime returns the key that groups are ordered by before all others, or -1. It is the only
+// bucket of the rows' time, if other keys follow it: in the reference such groups have a time of
+// their own, and go by it, save where data servers pick those of a LIMIT by their keys.
 func (blk *block) leadingTime(in *buildInput) int {
 	if blk.sets != nil || blk.picksByKeys(in) {
 		return -1
@@ -107,7 +110,8 @@ func (b *binder) leadingTime(n plan.Node, keys []expr.Expr) int {
 	return found
 }
 
-// picksByKeys reports whether groups are limited by nothing but their keys. The clauses are over the groups.
+// picksByKeys reports whether groups are limited by nothing but their keys. The clauses are over
+// the groups.
 func (blk *block) picksByKeys(in *buildInput) bool {
 	if in.limit < 0 || in.having != nil || len(blk.calls) > 0 {
 		return false
@@ -122,8 +126,8 @@ func (blk *block) picksByKeys(in *buildInput) bool {
 	})
 }
 
-// isTimeBucket reports whether key, over the rows of n, is a bucket of the time of a datasource's rows, which n has alone, or from a
-// subquery that gives its columns.
+// isTimeBucket reports whether key, over the rows of n, is a bucket of the time of a datasource's
+// rows, which n has alone, or from a subquery that gives its columns.
 func (b *binder) isTimeBucket(n plan.Node, key expr.Expr) bool {
 	for {
 		switch x := n.(type) {
@@ -147,8 +151,8 @@ func (b *binder) isTimeBucket(n plan.Node, key expr.Expr) bool {
 	}
 }
 
-// ownOrder returns the order in which the rows of n come by themselves: those of window calls by their partitions and order, groups and
-// distinct rows by those of their keys that can be seen.
+// ownOrder returns the order in which the rows of n come by themselves: those of window calls by
+// their partitions and order, groups and distinct rows by those of their keys that can be seen.
 func (b *binder) ownOrder(n plan.Node) []plan.SortKey {
 	switch x := n.(type) {
 	case *plan.Filter:
@@ -202,7 +206,8 @@ func (b *binder) orderOfGroups(n *plan.Aggregate) []plan.SortKey {
 	return out
 }
 
-// sortGroups puts the groups of n, the block's or those of a subquery that gives its rows, in their order.
+// sortGroups puts the groups of n, the block's or those of a subquery that gives its rows, in their
+// order.
 func (blk *block) sortGroups(n plan.Node, in *buildInput) plan.Node {
 	keys := blk.groupKeys(n, in)
 	if !blk.grouped {
@@ -214,8 +219,9 @@ func (blk *block) sortGroups(n plan.Node, in *buildInput) plan.Node {
 	return &plan.Sort{Input: n, Keys: keys, Limit: -1}
 }
 
-// keysInTableOrder puts the keys in the order of the table's columns where the reference does: where keys and arguments are columns as they
-// are, and groups are limited, or have several sets, or are put in order as they are. Groups that ORDER BY does not tell apart show it.
+// keysInTableOrder puts the keys in the order of the table's columns where the reference does:
+// where keys and arguments are columns as they are, and groups are limited, or have several sets,
+// or are put in order as they are. Groups that ORDER BY does not tell apart show it.
 func (blk *block) keysInTableOrder(in *buildInput) {
 	if len(blk.keys) < 2 || !blk.keyOrder() || !blk.orderShows(in) || !blk.forgetsOrder(in) || !blk.ofTable(blk.keys) {
 		return
@@ -238,7 +244,8 @@ func (blk *block) keysInTableOrder(in *buildInput) {
 // byIndex orders columns as they stand in their node.
 func byIndex(a, b expr.Expr) int { return a.(*expr.Column).Index - b.(*expr.Column).Index }
 
-// distinctKeys returns the items that make rows distinct, in the order that rows have without ORDER BY.
+// distinctKeys returns the items that make rows distinct, in the order that rows have without ORDER
+// BY.
 func (blk *block) distinctKeys(in *buildInput) []int {
 	keys, columns := make([]int, len(in.items)), make([]expr.Expr, len(in.items))
 	for i, it := range in.items {

@@ -5,12 +5,13 @@ import (
 	"github.com/hengedb/henge/internal/plan"
 )
 
-// hiddenTime is the name of the column in which a query in FROM passes on the __time of the table it reads, when it does not select it.
-// EARLIEST and LATEST above it find it; nothing else does, and * leaves it out.
+// hiddenTime is the name of the column in which a query in FROM passes on the __time of the table
+// it reads, when it does not select it. EARLIEST and LATEST above it find it; nothing else does,
+// and * leaves it out.
 const hiddenTime = "$" + plan.TimeColumn
 
-// withTime returns a relation of a query's columns, over a plan that has the table's time as a further one if the query only filters and
-// projects the rows of one table.
+// withTime returns a relation of a query's columns, over a plan that has the table's time as a
+// further one if the query only filters and projects the rows of one table.
 func (r *relational) withTime(name string) (plan.Node, relation) {
 	out := relationOf(name, r.planColumns(), 0)
 	for _, c := range r.cols {
@@ -29,7 +30,8 @@ func (r *relational) withTime(name string) (plan.Node, relation) {
 	return n, out
 }
 
-// carryTime returns n with the time of its table, and the column that has it; nil if the rows of n are not those of a table.
+// carryTime returns n with the time of its table, and the column that has it; nil if the rows of n
+// are not those of a table.
 func carryTime(n plan.Node) (plan.Node, int) {
 	switch x := n.(type) {
 	case *plan.Scan:

@@ -7,7 +7,8 @@ import (
 	"github.com/hengedb/henge/internal/plan"
 )
 
-// How many rows of an IN subquery are NULL is asked only where it makes a difference whether something is false or unknown.
+// How many rows of an IN subquery are NULL is asked only where it makes a difference whether
+// something is false or unknown.
 func TestNullsOfINAreCountedWhereTheyCount(t *testing.T) {
 	for condition, counted := range map[string]bool{
 		"s IN (SELECT s FROM c_dim) OR i = 1":                                     false,

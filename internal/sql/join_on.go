@@ -9,9 +9,10 @@ import (
 	"github.com/hengedb/henge/internal/plan"
 )
 
-// joinOnSubqueries returns the outer join j on a condition with subqueries. Each subquery is computed for the rows of the side whose
-// columns it uses, before the join: that keeps the rows as they are, and the condition then compares columns. If one of them uses columns
-// of both sides, see joinOnPairs.
+// joinOnSubqueries returns the outer join j on a condition with subqueries. Each subquery is
+// computed for the rows of the side whose columns it uses, before the join: that keeps the rows as
+// they are, and the condition then compares columns. If one of them uses columns of both sides, see
+// joinOnPairs.
 func (blk *block) joinOnSubqueries(j *plan.Join, cond expr.Expr, at fault.Span) (plan.Node, error) {
 	width := plan.Width(j.Left)
 	left, right := j.Left, j.Right
@@ -77,14 +78,16 @@ func (blk *block) joinOnSubqueries(j *plan.Join, cond expr.Expr, at fault.Span) 
 	return plan.Select(out, keep), nil
 }
 
-// joinOnPairs returns the outer join j on a condition with a subquery that uses columns of both sides. Whether two rows are partners
-// depends on the values of the columns in the condition alone, so the condition is asked of the pairs of these values, each pair once, and
-// the rows of both sides are then joined through the pairs that hold:
+// joinOnPairs returns the outer join j on a condition with a subquery that uses columns of both
+// sides. Whether two rows are partners depends on the values of the columns in the condition alone,
+// so the condition is asked of the pairs of these values, each pair once, and the rows of both
+// sides are then joined through the pairs that hold:
 //
 //	left L JOIN right R ON c(L.a, R.b)
 //	  = L left join (R join P on R.b = P.b) on L.a = P.a, where P = the pairs of distinct L.a and distinct R.b for which c is true
 //
-// For RIGHT and FULL joins R is outer joined with P: a row without pairs stays, with a mark that is NULL and so equals nothing.
+// For RIGHT and FULL joins R is outer joined with P: a row without pairs stays, with a mark that is
+// NULL and so equals nothing.
 func (blk *block) joinOnPairs(j *plan.Join, cond expr.Expr) (plan.Node, error) {
 	width, total := plan.Width(j.Left), plan.Width(j)
 	used := map[int]bool{}
@@ -163,7 +166,8 @@ func distinctRows(n plan.Node, columns []int) plan.Node {
 	return &plan.Aggregate{Input: plan.Select(n, columns), Keys: firstN(len(columns))}
 }
 
-// sidesOf reports whether a subquery's operands and outer columns are before column width, and whether some are not.
+// sidesOf reports whether a subquery's operands and outer columns are before column width, and
+// whether some are not.
 func sidesOf(s *subquery, width int) (left, right bool) {
 	for _, list := range [][]expr.Expr{s.operands, s.corr.outer} {
 		for _, e := range list {

@@ -5,9 +5,10 @@ import (
 	"github.com/hengedb/henge/internal/plan"
 )
 
-// lateValues are what a subquery computes of aggregates over all of its rows. They are computed after the join with the outer rows: an outer
-// row without a partner has the NULLs there that the aggregates are over no rows, or is given the 0 that counts are, so that nothing has to be
-// made up for it before.
+// lateValues are what a subquery computes of aggregates over all of its rows. They are computed
+// after the join with the outer rows: an outer row without a partner has the NULLs there that the
+// aggregates are over no rows, or is given the 0 that counts are, so that nothing has to be made up
+// for it before.
 type lateValues struct {
 	of    *plan.Aggregate
 	exprs []expr.Expr // over its columns, and outer ones

@@ -9,7 +9,8 @@ import (
 	"github.com/hengedb/henge/internal/sql/syntax"
 )
 
-// joinUnnest binds left, UNNEST(array, ..): for each row of left the elements of arrays made of its columns.
+// joinUnnest binds left, UNNEST(array, ..): for each row of left the elements of arrays made of its
+// columns.
 func (blk *block) joinUnnest(left source, x *syntax.Join, u *syntax.Unnest, alias *syntax.Aliased) (source, error) {
 	if err := distinctFromElements(left.scope, u, alias); err != nil {
 		return source{}, err
@@ -60,8 +61,8 @@ func (blk *block) joinUnnest(left source, x *syntax.Join, u *syntax.Unnest, alia
 	return s, err
 }
 
-// distinctFromElements refuses an array whose bare name is also that of its elements: UNNEST(a) AS u(a) may mean either, UNNEST(t.a) AS u(a)
-// only the array.
+// distinctFromElements refuses an array whose bare name is also that of its elements: UNNEST(a) AS
+// u(a) may mean either, UNNEST(t.a) AS u(a) only the array.
 func distinctFromElements(left *scope, u *syntax.Unnest, alias *syntax.Aliased) error {
 	if alias == nil {
 		return nil
@@ -90,7 +91,8 @@ func isTrue(e syntax.Expr) bool {
 	return ok && b.Value
 }
 
-// unnest appends the elements of arrays over left's columns to left, under the names that an alias gives them; nil: there is none.
+// unnest appends the elements of arrays over left's columns to left, under the names that an alias
+// gives them; nil: there is none.
 func (blk *block) unnest(left source, u *syntax.Unnest, outer bool, alias *syntax.Aliased) (source, error) {
 	inner := newBlock(blk.b, blk.in)
 	inner.scope = left.scope
@@ -134,8 +136,8 @@ func noArray(t expr.Type, u *syntax.Unnest, arg syntax.Expr) error {
 	return err
 }
 
-// fromMulti reports whether an array is a string column as it is stored, which may have several values per row: a row of it without
-// values counts as one with a NULL.
+// fromMulti reports whether an array is a string column as it is stored, which may have several
+// values per row: a row of it without values counts as one with a NULL.
 func fromMulti(e expr.Expr) bool {
 	switch x := e.(type) {
 	case *expr.Call:
@@ -148,7 +150,8 @@ func fromMulti(e expr.Expr) bool {
 	return false
 }
 
-// madeBy returns the expression that makes a column of n in a subquery which n only selects from, else e itself.
+// madeBy returns the expression that makes a column of n in a subquery which n only selects from,
+// else e itself.
 func madeBy(n plan.Node, e expr.Expr) expr.Expr {
 	for {
 		c, column := e.(*expr.Column)
@@ -177,7 +180,8 @@ func (blk *block) joinLateral(left source, x *syntax.Join, d *syntax.Derived, al
 	})
 }
 
-// joinDependent joins left with a right side that may name left's columns: bind binds it in a block whose outer query is left.
+// joinDependent joins left with a right side that may name left's columns: bind binds it in a block
+// whose outer query is left.
 func (blk *block) joinDependent(left source, x *syntax.Join, alias *syntax.Aliased, bind func(*block) (source, error)) (source, error) {
 	around := newBlock(blk.b, blk.in)
 	around.scope = left.scope

@@ -54,7 +54,8 @@ func (x exprs) constant(e syntax.Expr) (expr.Literal, error) {
 	return expr.Literal{T: expr.Of(expr.Null)}, nil
 }
 
-// number is numberLiteral. A plan that is shown has numbers with an exponent as it has those with a point: as fractions, also where they are whole.
+// number is numberLiteral. A plan that is shown has numbers with an exponent as it has those with a
+// point: as fractions, also where they are whole.
 func (x exprs) number(n *syntax.Number, negative bool) (expr.Literal, error) {
 	l, err := numberLiteral(n, negative)
 	if err == nil && x.b.explaining && n.Kind == syntax.Approx {
@@ -72,8 +73,8 @@ func (b *binder) keep(l expr.Literal) *expr.Literal {
 	return &b.literals[len(b.literals)-1]
 }
 
-// numberLiteral types a number, with a minus before it where it is negative, by its form: INTEGER up to 32 bits and BIGINT beyond, DECIMAL with a
-// point, DOUBLE with an exponent.
+// numberLiteral types a number, with a minus before it where it is negative, by its form: INTEGER
+// up to 32 bits and BIGINT beyond, DECIMAL with a point, DOUBLE with an exponent.
 func numberLiteral(n *syntax.Number, negative bool) (expr.Literal, error) {
 	if whole := strings.TrimSuffix(n.Text, "."); n.Kind == syntax.Integer || len(whole) < len(n.Text) {
 		v, err := strconv.ParseInt(whole, 10, 64)
@@ -154,7 +155,8 @@ func (b *binder) temporalLiteral(e *syntax.Temporal) (expr.Literal, error) {
 	return expr.Literal{Value: ms, T: t}, nil
 }
 
-// intervalForms are the texts an interval may have, by its units. Numbers are captured from the largest unit down.
+// intervalForms are the texts an interval may have, by its units. Numbers are captured from the
+// largest unit down.
 var intervalForms = map[string]*regexp.Regexp{
 	"YEAR": one, "QUARTER": one, "MONTH": one, "WEEK": one, "DAY": one, "HOUR": one, "MINUTE": one,
 	"SECOND":           regexp.MustCompile(`^([+-]?)\s*(\d+(?:\.\d{1,9})?)$`),

@@ -8,8 +8,8 @@ import (
 	"github.com/hengedb/henge/internal/plan"
 )
 
-// TestLongChainsOfJoinsAreCountedOnce: the rows of tables, which the caller looks up, are asked for a few times for each join, not for each pair or
-// three of them.
+// TestLongChainsOfJoinsAreCountedOnce: the rows of tables, which the caller looks up, are asked for
+// a few times for each join, not for each pair or three of them.
 func TestLongChainsOfJoinsAreCountedOnce(t *testing.T) {
 	const joins, times = 199, 20
 	var b strings.Builder

@@ -37,8 +37,8 @@ func (x exprs) unary(e *syntax.Unary) (expr.Expr, error) {
 // inverse are the comparisons that hold of single values where the keys do not.
 var inverse = map[string]string{"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 
-// not negates a condition. Of a multi-value string NOT (mv < 'a') is mv >= 'a', as in the reference: some value is not below it. That of
-// equality is of the whole row.
+// not negates a condition. Of a multi-value string NOT (mv < 'a') is mv >= 'a', as in the
+// reference: some value is not below it. That of equality is of the whole row.
 func (x exprs) not(e expr.Expr, at fault.Span) (expr.Expr, error) {
 	if some, ok := e.(*expr.Any); ok {
 		c, _ := some.Body.(*expr.Call)
@@ -54,7 +54,8 @@ func (x exprs) not(e expr.Expr, at fault.Span) (expr.Expr, error) {
 	return expr.NewNot(e, at)
 }
 
-// dateParam makes milliseconds of a parameter of type DATE that is compared with a number: what drivers send for a number column is taken as that.
+// dateParam makes milliseconds of a parameter of type DATE that is compared with a number: what
+// drivers send for a number column is taken as that.
 func dateParam(node syntax.Expr, bound, other expr.Expr) expr.Expr {
 	l, ok := bound.(*expr.Literal)
 	if _, param := node.(*syntax.Param); !ok || !param || l.T.Base != expr.Date || !other.Type().IsNumeric() {
@@ -174,8 +175,9 @@ func (x exprs) is(e *syntax.Is) (expr.Expr, error) {
 	return x.callOf("IS "+name, []expr.Expr{inner}, e.At)
 }
 
-// dividends returns the expressions one of which must be NULL for a quotient of whole numbers, or what is computed from one, to be NULL;
-// nil if e is no such thing. The quotient need not be computed then, so that it can't fail.
+// dividends returns the expressions one of which must be NULL for a quotient of whole numbers, or
+// what is computed from one, to be NULL; nil if e is no such thing. The quotient need not be
+// computed then, so that it can't fail.
 func dividends(e expr.Expr, found []expr.Expr) []expr.Expr {
 	c, ok := e.(*expr.Call)
 	if !ok || c.T.Multi || len(c.Args) != 2 {

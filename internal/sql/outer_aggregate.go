@@ -5,8 +5,9 @@ import (
 	"github.com/hengedb/henge/internal/sql/syntax"
 )
 
-// aggregateOf binds an aggregate, or GROUPING, that belongs to the query so many levels further out. The queries between see its value as an
-// outer column. Whether it may stand there depends on the clause of that query that the subquery is in.
+// aggregateOf binds an aggregate, or GROUPING, that belongs to the query so many levels further
+// out. The queries between see its value as an outer column. Whether it may stand there depends on
+// the clause of that query that the subquery is in.
 func (x exprs) aggregateOf(e *syntax.Call, levels int) (expr.Expr, error) {
 	switch {
 	case levels == 0 && e.Name == "GROUPING":
@@ -21,8 +22,9 @@ func (x exprs) aggregateOf(e *syntax.Call, levels int) (expr.Expr, error) {
 	return x.in.corr.column(value, e.Name), nil
 }
 
-// levelsOut returns how many levels further out the query is that an aggregate belongs to: the innermost one of which it reads a column, as
-// argument, in its FILTER or in its ORDER BY. One that reads none, or what a query in it gives, is of the query it stands in.
+// levelsOut returns how many levels further out the query is that an aggregate belongs to: the
+// innermost one of which it reads a column, as argument, in its FILTER or in its ORDER BY. One that
+// reads none, or what a query in it gives, is of the query it stands in.
 func (x exprs) levelsOut(e *syntax.Call) int {
 	if x.in.outer == nil {
 		return 0
@@ -55,7 +57,8 @@ func (blk *block) levelOf(name *syntax.Name) int {
 	}
 }
 
-// hasName reports whether a name is of s, and of none further out: a column, be it ambiguous, or what stands behind the name of a relation.
+// hasName reports whether a name is of s, and of none further out: a column, be it ambiguous, or
+// what stands behind the name of a relation.
 func (s *scope) hasName(parts []syntax.Ident) bool {
 	if n := len(parts) - 1; n > 0 {
 		return s.relation(parts[:n]) != nil

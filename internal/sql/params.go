@@ -14,7 +14,8 @@ import (
 	"github.com/hengedb/henge/internal/sql/syntax"
 )
 
-// readParams makes literals of the values for n parameters. Values beyond n are ignored, if they are of a type.
+// readParams makes literals of the values for n parameters. Values beyond n are ignored, if they
+// are of a type.
 func (b *binder) readParams(n int) ([]*expr.Literal, error) {
 	given := b.request.Params
 	out := make([]*expr.Literal, 0, n)
@@ -36,8 +37,9 @@ func (b *binder) readParams(n int) ([]*expr.Literal, error) {
 	return out, nil
 }
 
-// paramTypes are the type names a parameter may have, and how its value is read. A value then has the type of the literal it stands for,
-// as in the reference: a whole number is INTEGER or BIGINT by its size, and a string CHAR.
+// paramTypes are the type names a parameter may have, and how its value is read. A value then has
+// the type of the literal it stands for, as in the reference: a whole number is INTEGER or BIGINT
+// by its size, and a string CHAR.
 var paramTypes = map[string]expr.Base{
 	"BOOLEAN": expr.Boolean, "TINYINT": expr.BigInt, "SMALLINT": expr.BigInt, "INTEGER": expr.BigInt,
 	"BIGINT": expr.BigInt, "FLOAT": expr.Double, "REAL": expr.Double, "DOUBLE": expr.Double, "DECIMAL": expr.Decimal,
@@ -228,8 +230,9 @@ func (b *binder) alike(nodes []syntax.Expr, bound []expr.Expr) {
 	}
 }
 
-// numberOf returns the number that e is, or stands for as a parameter, nil if there is none: a number with a sign is an expression,
-// and one beyond INTEGER a constant, which is no position in a list.
+// numberOf returns the number that e is, or stands for as a parameter, nil if there is none: a
+// number with a sign is an expression, and one beyond INTEGER a constant, which is no position in a
+// list.
 func (b *binder) numberOf(e syntax.Expr) *syntax.Number {
 	var n *syntax.Number
 	switch x := e.(type) {
@@ -293,7 +296,8 @@ func exactLong(v any) (int64, bool) {
 	return 0, false
 }
 
-// arrayParam makes an array of strings, whole numbers, fractions and booleans; mixed numbers are DOUBLE, anything with a string VARCHAR.
+// arrayParam makes an array of strings, whole numbers, fractions and booleans; mixed numbers are
+// DOUBLE, anything with a string VARCHAR.
 func arrayParam(i int, v any) (*expr.Literal, error) {
 	if v == nil {
 		return &expr.Literal{T: expr.ArrayOf(expr.Of(expr.Varchar))}, nil

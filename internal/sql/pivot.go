@@ -9,8 +9,9 @@ import (
 	"github.com/hengedb/henge/internal/sql/syntax"
 )
 
-// pivot binds x PIVOT (aggregates FOR axes IN (values)): it groups by the columns that neither the aggregates nor the axes name, and has
-// one column per value and aggregate, over the rows whose axes have that value.
+// pivot binds x PIVOT (aggregates FOR axes IN (values)): it groups by the columns that neither the
+// aggregates nor the axes name, and has one column per value and aggregate, over the rows whose
+// axes have that value.
 func (blk *block) pivot(x *syntax.Pivot) (source, error) {
 	s, err := blk.table(x.X)
 	if err != nil {
@@ -66,7 +67,8 @@ func (blk *block) pivot(x *syntax.Pivot) (source, error) {
 	return sourceOf(rel, x.At), nil
 }
 
-// pivotItem returns "aggregate FILTER (WHERE axis = value) AS name". A value without a name is called as it is written, a text with its quotes.
+// pivotItem returns "aggregate FILTER (WHERE axis = value) AS name". A value without a name is
+// called as it is written, a text with its quotes.
 func pivotItem(x *syntax.Pivot, v *syntax.PivotValue, a *syntax.SelectItem) (syntax.SelectItem, error) {
 	call, ok := a.X.(*syntax.Call)
 	if !ok || !isAggregate(call.Name) {
@@ -98,7 +100,8 @@ func pivotItem(x *syntax.Pivot, v *syntax.PivotValue, a *syntax.SelectItem) (syn
 	return syntax.SelectItem{Pos: a.Pos, X: &filtered, Alias: syntax.Ident{Pos: v.Pos, Name: name.String(), Quoted: true}}, nil
 }
 
-// unpivot binds x UNPIVOT (measures FOR axes IN (columns)): one row per row of x and element of the list.
+// unpivot binds x UNPIVOT (measures FOR axes IN (columns)): one row per row of x and element of the
+// list.
 func (blk *block) unpivot(x *syntax.Unpivot) (source, error) {
 	s, err := blk.table(x.X)
 	if err != nil {

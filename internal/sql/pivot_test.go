@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// Columns that PIVOT makes of values without a name are called as the values are written; the names that UNPIVOT makes of columns are VARCHAR.
+// Columns that PIVOT makes of values without a name are called as the values are written; the names
+// that UNPIVOT makes of columns are VARCHAR.
 func TestColumnsOfPivot(t *testing.T) {
 	for text, want := range map[string][]string{
 		"SELECT * FROM (SELECT s2, l FROM c_types) PIVOT (SUM(l) FOR s2 IN ('red', 'bl''ue', 'x' AS y))":            {"'red' BIGINT", "'bl''ue' BIGINT", "y BIGINT"},

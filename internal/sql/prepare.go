@@ -46,7 +46,8 @@ type Request struct {
 	// Zone is the time zone unless the context has sqlTimeZone; nil: UTC.
 	Zone   *chrono.Zone
 	Engine Engine
-	// Dialect is the API name the request came under, "service" if empty: the default schema, as errors and system tables show it.
+	// Dialect is the API name the request came under, "service" if empty: the default schema, as
+	// errors and system tables show it.
 	Dialect string
 	// Describe binds a statement whose parameters have no values, to know what it gives and wants.
 	Describe bool
@@ -54,7 +55,8 @@ type Request struct {
 	Lookups expr.Lookups
 }
 
-// Param is the value of a ?: a SQL type name and a JSON value (nil, bool, string, json.Number, float64, int64, []any).
+// Param is the value of a ?: a SQL type name and a JSON value (nil, bool, string, json.Number,
+// float64, int64, []any).
 type Param struct {
 	Type  string
 	Value any
@@ -78,11 +80,14 @@ type Statement struct {
 	Kind Kind
 	// Engine is what will run the statement.
 	Engine Engine
-	// Explain is set for EXPLAIN PLAN FOR: Kind, Plan, Columns and Resources are those of the statement explained, which is not to be run.
+	// Explain is set for EXPLAIN PLAN FOR: Kind, Plan, Columns and Resources are those of the
+	// statement explained, which is not to be run.
 	Explain bool
-	// Analyze is set for EXPLAIN ANALYZE: the statement is run, and what that took is the answer. AsJSON says in which form.
+	// Analyze is set for EXPLAIN ANALYZE: the statement is run, and what that took is the answer.
+	// AsJSON says in which form.
 	Analyze, AsJSON bool
-	// Plan is not optimized yet. That of an INSERT or REPLACE has a plan.Write or plan.Export as its root.
+	// Plan is not optimized yet. That of an INSERT or REPLACE has a plan.Write or plan.Export as its
+	// root.
 	Plan plan.Node
 	// Columns are the outer columns under their outer names.
 	Columns []Column
@@ -95,7 +100,8 @@ type Statement struct {
 	Zone *chrono.Zone
 	// Lookups are those of the request.
 	Lookups expr.Lookups
-	// Target is set for INSERT and REPLACE of a datasource; an INSERT INTO EXTERN has a plan.Export as its root.
+	// Target is set for INSERT and REPLACE of a datasource; an INSERT INTO EXTERN has a plan.Export as
+	// its root.
 	Target *Target
 	// Params are the types that the parameters of a described statement should have; that of one of
 	// which nothing is known is NULL.
@@ -117,7 +123,8 @@ type Target struct {
 	DataSource string
 	// Granularity is that of PARTITIONED BY.
 	Granularity chrono.Granularity
-	// ClusteredBy are the columns of CLUSTERED BY as they are shown: names, and expressions with their names in quotes.
+	// ClusteredBy are the columns of CLUSTERED BY as they are shown: names, and expressions with their
+	// names in quotes.
 	ClusteredBy []string
 	// Overwrite are the time chunks a REPLACE replaces; chrono.Eternity for ALL; nil for INSERT.
 	Overwrite []chrono.Interval
@@ -132,7 +139,8 @@ type Resource struct {
 	Write bool
 }
 
-// Prepare parses and binds a statement. Errors are faults for the user, with the place in the text where there is one.
+// Prepare parses and binds a statement. Errors are faults for the user, with the place in the text
+// where there is one.
 func Prepare(ctx context.Context, r Request) (*Statement, error) { return bindText(ctx, r, false) }
 
 // bindText is Prepare. With shown the plan has the form that EXPLAIN PLAN FOR shows, whether or not

@@ -39,10 +39,12 @@ type surroundings struct {
 	arm bool
 	// ctes are the WITH queries in scope, innermost first.
 	ctes *cte
-	// outer is the clause around a subquery, corr collects what the subquery uses of its block. Both are nil at the top.
+	// outer is the clause around a subquery, corr collects what the subquery uses of its block. Both
+	// are nil at the top.
 	outer *exprs
 	corr  *correlation
-	// ordered says that the order of the rows matters to the reader: at the top, and below nothing but a LIMIT.
+	// ordered says that the order of the rows matters to the reader: at the top, and below nothing but
+	// a LIMIT.
 	ordered bool
 }
 
@@ -248,7 +250,8 @@ func firstN(n int) []int {
 	return out
 }
 
-// sortKey gives NULLs their place: first when ascending, last when descending, unless the item says otherwise.
+// sortKey gives NULLs their place: first when ascending, last when descending, unless the item says
+// otherwise.
 func sortKey(column int, item *syntax.OrderItem) plan.SortKey {
 	k := plan.SortKey{Column: column, Desc: item.Desc, NullsFirst: !item.Desc}
 	switch item.Nulls {
@@ -260,8 +263,8 @@ func sortKey(column int, item *syntax.OrderItem) plan.SortKey {
 	return k
 }
 
-// sortKeyOver is sortKey for the rows of n. Where all of n are system tables, NULLs are the greatest, as clients of the reference's
-// console know them.
+// sortKeyOver is sortKey for the rows of n. Where all of n are system tables, NULLs are the
+// greatest, as clients of the reference's console know them.
 func sortKeyOver(n plan.Node, column int, item *syntax.OrderItem) plan.SortKey {
 	k := sortKey(column, item)
 	if item.Nulls == syntax.NullsDefault && readsSystemOnly(n) {
@@ -285,8 +288,8 @@ func readsSystemOnly(n plan.Node) bool {
 	return system && !other
 }
 
-// ordinal returns the 0-based column that a number in ORDER BY or GROUP BY stands for, -1 if e is no number. Of fractions the whole part
-// counts, as in the reference.
+// ordinal returns the 0-based column that a number in ORDER BY or GROUP BY stands for, -1 if e is
+// no number. Of fractions the whole part counts, as in the reference.
 func (b *binder) ordinal(e syntax.Expr, columns int) (int, error) {
 	n := b.numberOf(e)
 	if n == nil {
@@ -375,7 +378,8 @@ func (b *binder) setOperation(x *syntax.SetOp, in surroundings) (*relational, er
 	return &relational{node: n, cols: out}, nil
 }
 
-// constantsType returns the type of column c of several queries, of which t says that all are constant texts: VARCHAR if they are not of one length.
+// constantsType returns the type of column c of several queries, of which t says that all are
+// constant texts: VARCHAR if they are not of one length.
 func constantsType(arms []*relational, c int, t expr.Type) expr.Type {
 	constants := make([]expr.Expr, 0, len(arms))
 	for _, arm := range arms {
@@ -425,13 +429,14 @@ func castColumns(n plan.Node, cols []plan.Column, at fault.Span) (plan.Node, err
 	return p, nil
 }
 
-// holds reports whether a column of type t holds every value of another type as it is: a number is no truth value, and not every one is the
-// beginning of a day.
+// holds reports whether a column of type t holds every value of another type as it is: a number is
+// no truth value, and not every one is the beginning of a day.
 func holds(t, other expr.Type) bool {
 	return t.Runtime() == other.Runtime() && t.Base == expr.Boolean == (other.Base == expr.Boolean) && (t.Base != expr.Date || other.Base == expr.Date)
 }
 
-// distinct returns the distinct rows of n. A multi-value column counts value by value, as in GROUP BY.
+// distinct returns the distinct rows of n. A multi-value column counts value by value, as in GROUP
+// BY.
 func (b *binder) distinct(n plan.Node) (plan.Node, error) {
 	cols := n.Columns()
 	keys := make([]int, len(cols))
@@ -448,8 +453,8 @@ func (b *binder) distinct(n plan.Node) (plan.Node, error) {
 	return &plan.Aggregate{Input: n, Keys: keys}, nil
 }
 
-// valuesOf appends the values of a multi-value column, as groups are made by them: a row for each, or the only one where the context
-// wants no more.
+// valuesOf appends the values of a multi-value column, as groups are made by them: a row for each,
+// or the only one where the context wants no more.
 func (b *binder) valuesOf(n plan.Node, column int) (plan.Node, error) {
 	if !b.settings.oneValue || b.explaining {
 		return plan.UnnestOf(n, column), nil

@@ -7,7 +7,8 @@ import (
 	"github.com/hengedb/henge/internal/sql/infoschema"
 )
 
-// Every window function is listed in INFORMATION_SCHEMA.ROUTINES, and nothing is listed as one that is none.
+// Every window function is listed in INFORMATION_SCHEMA.ROUTINES, and nothing is listed as one that
+// is none.
 func TestWindowFunctionsAreListed(t *testing.T) {
 	for name := range windowFunctions {
 		if !slices.ContainsFunc(infoschema.Windows, func(f infoschema.Form) bool { return f.Name == name }) {

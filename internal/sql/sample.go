@@ -7,8 +7,9 @@ import (
 	"github.com/hengedb/henge/internal/sql/syntax"
 )
 
-// tableSample binds x TABLESAMPLE method(percent) [REPEATABLE(seed)]: each row is kept or not by itself, by SYSTEM as by BERNOULLI. With a
-// seed the values of a row decide, so that equal rows share their fate.
+// tableSample binds x TABLESAMPLE method(percent) [REPEATABLE(seed)]: each row is kept or not by
+// itself, by SYSTEM as by BERNOULLI. With a seed the values of a row decide, so that equal rows
+// share their fate.
 func (blk *block) tableSample(x *syntax.TableSample) (source, error) {
 	s, err := blk.table(x.X)
 	if err != nil {

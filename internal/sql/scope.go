@@ -11,10 +11,12 @@ import (
 	"github.com/hengedb/henge/internal/sql/syntax"
 )
 
-// scope says what names mean in a block: the relations of its FROM clause, over one plan node that has all their columns.
+// scope says what names mean in a block: the relations of its FROM clause, over one plan node that
+// has all their columns.
 type scope struct {
 	relations []relation
-	// merged are the columns that USING and NATURAL made one: unqualified they mean value, in * they come first.
+	// merged are the columns that USING and NATURAL made one: unqualified they mean value, in * they
+	// come first.
 	merged []mergedColumn
 }
 
@@ -22,12 +24,14 @@ type scope struct {
 type relation struct {
 	// name is the alias, or the name of a table without one; "" matches no qualifier.
 	name string
-	// path is the qualified name of a table without an alias: schema.table. The schema of datasources has several names.
+	// path is the qualified name of a table without an alias: schema.table. The schema of datasources
+	// has several names.
 	path []string
 	data bool
 	cols []scopeColumn
 	at   fault.Span
-	// sole says that name means the only column, too: that of an UNNEST or of VALUES, to which the text gives no name of its own.
+	// sole says that name means the only column, too: that of an UNNEST or of VALUES, to which the
+	// text gives no name of its own.
 	sole bool
 }
 
@@ -89,7 +93,8 @@ func (s *scope) shift(offset int) *scope {
 	return out
 }
 
-// allowNulls marks every column nullable: the scope is the side of an outer join that may have no partner.
+// allowNulls marks every column nullable: the scope is the side of an outer join that may have no
+// partner.
 func (s *scope) allowNulls() *scope {
 	out := s.shift(0)
 	if out == s {
@@ -109,7 +114,8 @@ func (s *scope) allowNulls() *scope {
 	return out
 }
 
-// lookup finds what an unqualified name means; nil if nothing. The error is that it means more than one thing.
+// lookup finds what an unqualified name means; nil if nothing. The error is that it means more than
+// one thing.
 func (s *scope) lookup(id syntax.Ident) (expr.Expr, error) {
 	for _, m := range s.merged {
 		if m.name == id.Name {
@@ -208,7 +214,8 @@ func (r *relation) count(name string) int {
 	return n
 }
 
-// twice returns a name that two of r's columns have, which is no name for either: those of a query whose text gives it twice. "" if none.
+// twice returns a name that two of r's columns have, which is no name for either: those of a query
+// whose text gives it twice. "" if none.
 func (r *relation) twice() string {
 	if i := repeated(len(r.cols), func(i int) string { return r.cols[i].name }); i >= 0 {
 		return r.cols[i].name

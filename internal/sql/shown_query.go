@@ -9,8 +9,9 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// Comparisons with queries in a plan that is shown: joined as the reference does, which differs from what runs. It joins how many rows the query gives,
-// and how many values, with every row; of IN then its values, each once and with a mark. A CASE tells of these what the comparison is.
+// Comparisons with queries in a plan that is shown: joined as the reference does, which differs
+// from what runs. It joins how many rows the query gives, and how many values, with every row; of
+// IN then its values, each once and with a mark. A CASE tells of these what the comparison is.
 
 // truthAsked says of a subquery what of it is asked for.
 type truthAsked uint8
@@ -77,7 +78,8 @@ func (blk *block) attachShown(n plan.Node, s *subquery, operands []expr.Expr, b 
 	return j, b.choose(whens, boolLiteral(false)), b.err
 }
 
-// attachShownExtreme joins the least or greatest value of a query, which an operand is compared with. ALL is that there is none of which the opposite is true.
+// attachShownExtreme joins the least or greatest value of a query, which an operand is compared
+// with. ALL is that there is none of which the opposite is true.
 func (blk *block) attachShownExtreme(n plan.Node, s *subquery, operand expr.Expr, b *boolBuilder) (plan.Node, expr.Expr, error) {
 	op, fn := s.op, "MAX"
 	if s.all {
@@ -131,11 +133,12 @@ func (blk *block) joinShown(n plan.Node, s *subquery, row plan.Node) (plan.Node,
 	return blk.joinSubquery(n, &plain, plan.Inner, row)
 }
 
-// isShown reports whether s is joined as the reference does: the plan is only shown, and s uses no columns of the query around.
+// isShown reports whether s is joined as the reference does: the plan is only shown, and s uses no
+// columns of the query around.
 func (blk *block) isShown(s *subquery) bool { return blk.b.explaining && len(s.corr.outer) == 0 }
 
-// askedInside returns an expression of a plan that is shown in which IN subqueries that are conditions of a CASE, or are asked whether they are true, tell no
-// more than that.
+// askedInside returns an expression of a plan that is shown in which IN subqueries that are
+// conditions of a CASE, or are asked whether they are true, tell no more than that.
 func (blk *block) askedInside(e expr.Expr) expr.Expr {
 	return expr.Rewrite(e, func(e expr.Expr) expr.Expr {
 		switch x := e.(type) {

@@ -8,7 +8,8 @@ import (
 	"github.com/hengedb/henge/internal/sql/syntax"
 )
 
-// similar binds x SIMILAR TO pattern [ESCAPE c]: the pattern, which must be constant, becomes a regular expression of the whole text.
+// similar binds x SIMILAR TO pattern [ESCAPE c]: the pattern, which must be constant, becomes a
+// regular expression of the whole text.
 func (x exprs) similar(e *syntax.Like) (expr.Expr, error) {
 	value, err := x.bind(e.X)
 	if err != nil {
@@ -54,7 +55,8 @@ func (x exprs) constantText(e syntax.Expr) (string, error) {
 	return "", fault.InvalidSQL(e.Span(), "The pattern of SIMILAR TO must be a constant text")
 }
 
-// similarPattern translates a pattern of SIMILAR TO (ISO 9075-2, 8.6): %, _, and of regular expressions | * + ? {m,n} ( ) [ ].
+// similarPattern translates a pattern of SIMILAR TO (ISO 9075-2, 8.6): %, _, and of regular
+// expressions | * + ? {m,n} ( ) [ ].
 func similarPattern(pattern string, escape rune) (re string, ok bool) {
 	var b strings.Builder
 	b.WriteString("(?s)^(?:")
@@ -104,8 +106,8 @@ func (x exprs) orderRows(op string, left, right []expr.Expr, at fault.Span) (exp
 	return b.or(cases), b.err
 }
 
-// overlaps binds (start, end) OVERLAPS (start, end), where an end may be an interval and come before its start. Periods hold their start
-// and not their end, unless that is the same.
+// overlaps binds (start, end) OVERLAPS (start, end), where an end may be an interval and come
+// before its start. Periods hold their start and not their end, unless that is the same.
 func (x exprs) overlaps(left, right []expr.Expr, at fault.Span) (expr.Expr, error) {
 	if len(left) != 2 || len(right) != 2 {
 		return nil, fault.InvalidSQL(at, "Both sides of OVERLAPS must be (start, end)")

@@ -11,8 +11,9 @@ import (
 	"github.com/hengedb/henge/internal/sql/syntax"
 )
 
-// sketchColumns returns how many arguments of a call of a sketch aggregate are columns; the others are constants. DS_TUPLE_DOUBLES has
-// any number of columns, and its last argument is a constant if it is a number.
+// sketchColumns returns how many arguments of a call of a sketch aggregate are columns; the others
+// are constants. DS_TUPLE_DOUBLES has any number of columns, and its last argument is a constant if
+// it is a number.
 func sketchColumns(fn *agg.Function, args []syntax.Expr) int {
 	if fn.Name != "DS_TUPLE_DOUBLES" {
 		return fn.MaxArgs
@@ -25,7 +26,8 @@ func sketchColumns(fn *agg.Function, args []syntax.Expr) int {
 	return min(len(args), fn.MaxArgs)
 }
 
-// checkSketchCall refuses what the sketch aggregates do not take: DISTINCT, and constants that are to be computed.
+// checkSketchCall refuses what the sketch aggregates do not take: DISTINCT, and constants that are
+// to be computed.
 func (x exprs) checkSketchCall(e *syntax.Call, params []syntax.Expr) error {
 	if e.Distinct && x.b.settings.approximateDistinct {
 		return fault.InvalidSQL(e.At, "Aggregation [%s] with DISTINCT is not supported when useApproximateCountDistinct is enabled. "+
@@ -42,7 +44,8 @@ func (x exprs) checkSketchCall(e *syntax.Call, params []syntax.Expr) error {
 	return nil
 }
 
-// isLiteral reports whether e is written as a constant: a literal, with a sign or a cast, or a parameter.
+// isLiteral reports whether e is written as a constant: a literal, with a sign or a cast, or a
+// parameter.
 func isLiteral(e syntax.Expr) bool {
 	switch e := e.(type) {
 	case *syntax.Number, *syntax.String, *syntax.Bool, *syntax.Null, *syntax.Param:
@@ -55,7 +58,8 @@ func isLiteral(e syntax.Expr) bool {
 	return false
 }
 
-// sketchOf returns an argument of a function of sketches: an aggregate that counts by a sketch stands for the sketch there.
+// sketchOf returns an argument of a function of sketches: an aggregate that counts by a sketch
+// stands for the sketch there.
 func sketchOf(arg syntax.Expr) syntax.Expr {
 	call, ok := arg.(*syntax.Call)
 	if !ok {
@@ -70,7 +74,8 @@ func sketchOf(arg syntax.Expr) syntax.Expr {
 	return &sketch
 }
 
-// typeSketch casts the arguments of a sketch aggregate: keys as they are, or as text in a tuple sketch; numbers where it wants numbers.
+// typeSketch casts the arguments of a sketch aggregate: keys as they are, or as text in a tuple
+// sketch; numbers where it wants numbers.
 func typeSketch(fn *agg.Function, call *aggregateCall, e *syntax.Call) error {
 	double := expr.Of(expr.Double)
 	for i, a := range call.args {
@@ -110,8 +115,8 @@ func typeSketch(fn *agg.Function, call *aggregateCall, e *syntax.Call) error {
 	return nil
 }
 
-// uncast takes off a cast of a column of numbers to text, or of whole numbers to others: what is counted is the number, as in the
-// reference, so that sketches of both merge.
+// uncast takes off a cast of a column of numbers to text, or of whole numbers to others: what is
+// counted is the number, as in the reference, so that sketches of both merge.
 func uncast(a expr.Expr) expr.Expr {
 	c, ok := a.(*expr.Cast)
 	if !ok {
@@ -124,7 +129,8 @@ func uncast(a expr.Expr) expr.Expr {
 	return a
 }
 
-// numberOrNull makes a number of an argument: text is read as one, or is 0 if zero; what has none is NULL.
+// numberOrNull makes a number of an argument: text is read as one, or is 0 if zero; what has none
+// is NULL.
 func numberOrNull(a expr.Expr, double expr.Type, zero bool, at fault.Span) (expr.Expr, error) {
 	t := a.Type()
 	if zero && (t.Multi || t.IsCharacter()) {
@@ -148,9 +154,10 @@ func numberOrNull(a expr.Expr, double expr.Type, zero bool, at fault.Span) (expr
 	return out, nil
 }
 
-// finishSketches wraps a query's plan so that sketches which are outputs themselves are shown as the number that they estimate: with
-// the context's sqlFinalizeOuterSketches all of them, else tuple sketches unless the context says finalize=false. HLL sketches that are shown
-// themselves are so as what the reference reads from the answers of its data servers.
+// finishSketches wraps a query's plan so that sketches which are outputs themselves are shown as
+// the number that they estimate: with the context's sqlFinalizeOuterSketches all of them, else
+// tuple sketches unless the context says finalize=false. HLL sketches that are shown themselves are
+// so as what the reference reads from the answers of its data servers.
 func (b *binder) finishSketches(n plan.Node) (plan.Node, error) {
 	finish, _ := expr.Lookup("$FINISH_SKETCH")
 	read, _ := expr.Lookup("$HLL_READ")
@@ -197,8 +204,8 @@ func (b *binder) finishes(aggregate string) bool {
 	return false
 }
 
-// aggregateBehind returns the name of the aggregate, of groups or of a window, that column i of n passes on, "" if it is none, and whether
-// that is of groups and over rows of tables.
+// aggregateBehind returns the name of the aggregate, of groups or of a window, that column i of n
+// passes on, "" if it is none, and whether that is of groups and over rows of tables.
 func aggregateBehind(n plan.Node, i int) (name string, tables bool) {
 	for {
 		switch x := n.(type) {
@@ -230,8 +237,8 @@ func aggregateBehind(n plan.Node, i int) (name string, tables bool) {
 	}
 }
 
-// keepSketch makes the aggregate that column i of n passes on, if it is a sketch or made of one, give the sketch itself, which rollup
-// stores. It returns the type of the column.
+// keepSketch makes the aggregate that column i of n passes on, if it is a sketch or made of one,
+// give the sketch itself, which rollup stores. It returns the type of the column.
 func keepSketch(n plan.Node, i int, t expr.Type) expr.Type {
 	switch x := n.(type) {
 	case *plan.Project:

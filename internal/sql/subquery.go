@@ -17,7 +17,8 @@ type subquery struct {
 	kind subqueryKind
 	rel  *relational
 	corr *correlation
-	// operands are what the rows are compared with, by op for quantified ones; they are over the block's scope until it is built.
+	// operands are what the rows are compared with, by op for quantified ones; they are over the
+	// block's scope until it is built.
 	operands []expr.Expr
 	op       string
 	all      bool
@@ -77,8 +78,8 @@ func rowAsScalar(q *syntax.Query, rel *relational) error {
 		"Supported form(s): '$SCALAR_QUERY(<RECORDTYPE(SINGLE FIELD)>)'", strings.Join(fields, ", "))
 }
 
-// addSubquery returns the placeholder for s, whose value is of type t. Equal subqueries share one, so that one in SELECT is found among
-// the keys of GROUP BY.
+// addSubquery returns the placeholder for s, whose value is of type t. Equal subqueries share one,
+// so that one in SELECT is found among the keys of GROUP BY.
 func (blk *block) addSubquery(s *subquery, t expr.Type) (expr.Expr, error) {
 	if len(blk.subqueries) >= maxPlaceholders {
 		return nil, fault.InvalidSQL(s.at, "A query can't have more than [%d] subqueries", maxPlaceholders)
@@ -97,7 +98,8 @@ func (s *subquery) same(o *subquery) bool {
 		slices.EqualFunc(s.corr.outer, o.corr.outer, expr.Equal) && s.sameText(o)
 }
 
-// sameText reports whether s and o read the same. Those with values of their own do only if they are one text.
+// sameText reports whether s and o read the same. Those with values of their own do only if they
+// are one text.
 func (s *subquery) sameText(o *subquery) bool {
 	if s.query == o.query {
 		return true
@@ -110,7 +112,8 @@ func (s *subquery) sameText(o *subquery) bool {
 	return s.text == o.text && !hasOwnValues(s.query)
 }
 
-// hasOwnValues reports whether two queries of the same text may differ: each ? has its own value, and each RAND().
+// hasOwnValues reports whether two queries of the same text may differ: each ? has its own value,
+// and each RAND().
 func hasOwnValues(q *syntax.Query) bool {
 	found := false
 	syntax.Walk(q, func(n syntax.Node) bool {
@@ -191,7 +194,8 @@ func (x exprs) quantified(e *syntax.Quantified) (expr.Expr, error) {
 	return expr.NewOr(terms, e.At)
 }
 
-// overArray adds to the error of a quantified comparison with set what finds a value in an array, if set is one.
+// overArray adds to the error of a quantified comparison with set what finds a value in an array,
+// if set is one.
 func overArray(err error, e *syntax.Quantified, set expr.Expr, text syntax.Expr) error {
 	f, op := fault.Find(err), operatorNames[e.Op]
 	if f == nil || set.Type().Base != expr.Array || op != "=" && op != "<>" || (op == "<>") != e.All {
@@ -204,7 +208,8 @@ func overArray(err error, e *syntax.Quantified, set expr.Expr, text syntax.Expr)
 	return f.With("suggestion", not+"ARRAY_CONTAINS("+syntax.Print(text)+", "+syntax.Print(e.X)+")")
 }
 
-// compareWithQuery binds the operand, gives both sides the types they are compared as, and returns the placeholder.
+// compareWithQuery binds the operand, gives both sides the types they are compared as, and returns
+// the placeholder.
 func (x exprs) compareWithQuery(left syntax.Expr, q *syntax.Query, op string, all bool, kind subqueryKind, at fault.Span) (expr.Expr, error) {
 	items := []syntax.Expr{left}
 	if row, ok := left.(*syntax.Row); ok {
@@ -255,7 +260,8 @@ func (x exprs) compareWithQuery(left syntax.Expr, q *syntax.Query, op string, al
 	return x.addSubquery(s, expr.Of(expr.Boolean))
 }
 
-// byValue returns a row of r for each value of its multi-value columns, and for none one with a NULL, as grouping by them does.
+// byValue returns a row of r for each value of its multi-value columns, and for none one with a
+// NULL, as grouping by them does.
 func (b *binder) byValue(r *relational) (*relational, error) {
 	out := &relational{node: r.node, cols: slices.Clone(r.cols)}
 	p := &plan.Project{}
@@ -279,7 +285,8 @@ func (b *binder) byValue(r *relational) (*relational, error) {
 	return out, nil
 }
 
-// rewriteSubquery returns a placeholder for a copy of c's subquery whose operands and outer columns went through f.
+// rewriteSubquery returns a placeholder for a copy of c's subquery whose operands and outer columns
+// went through f.
 func (blk *block) rewriteSubquery(c *expr.Column, f func(expr.Expr) expr.Expr) expr.Expr {
 	copied := *blk.subqueries[c.Index-subqueryBase]
 	copied.operands = append([]expr.Expr(nil), copied.operands...)
@@ -295,7 +302,8 @@ func (blk *block) rewriteSubquery(c *expr.Column, f func(expr.Expr) expr.Expr) e
 	return &expr.Column{Index: subqueryBase + len(blk.subqueries) - 1, Name: c.Name, T: c.T}
 }
 
-// filter keeps the rows of n for which cond is true. Subqueries that are terms of their own become semi and anti joins.
+// filter keeps the rows of n for which cond is true. Subqueries that are terms of their own become
+// semi and anti joins.
 func (blk *block) filter(n plan.Node, cond expr.Expr) (plan.Node, error) {
 	var plain, with, behind []expr.Expr
 	terms := plan.Split(cond)
@@ -345,8 +353,9 @@ func (blk *block) filter(n plan.Node, cond expr.Expr) (plan.Node, error) {
 	return &plan.Filter{Input: n, Cond: plan.Conjunction(plain)}, nil
 }
 
-// truths returns terms of a filter in which IN subqueries below AND and OR alone tell whether they are true, and no more: a filter drops rows for
-// which something is false and those for which it is unknown alike.
+// truths returns terms of a filter in which IN subqueries below AND and OR alone tell whether they
+// are true, and no more: a filter drops rows for which something is false and those for which it is
+// unknown alike.
 func (blk *block) truths(terms []expr.Expr, asked truthAsked) []expr.Expr {
 	out := make([]expr.Expr, len(terms))
 	for i, e := range terms {
@@ -403,7 +412,8 @@ func (blk *block) termSubquery(term expr.Expr) (s *subquery, not bool) {
 	return s, not
 }
 
-// semiJoin filters n by a subquery; nil if that needs the general form: NOT IN with outer columns, where NULLs count per outer row.
+// semiJoin filters n by a subquery; nil if that needs the general form: NOT IN with outer columns,
+// where NULLs count per outer row.
 func (blk *block) semiJoin(n plan.Node, s *subquery, not bool) (plan.Node, error) {
 	if s.kind == inQuery && not && (len(s.corr.outer) > 0 || len(s.operands) > 1) {
 		return nil, nil
@@ -426,8 +436,9 @@ func (blk *block) semiJoin(n plan.Node, s *subquery, not bool) (plan.Node, error
 	return plan.Select(j, firstN(width)), nil
 }
 
-// joinSubquery joins n with a subquery's plan on its outer columns and, for IN, its operands. The columns of n come first, then the
-// operands and outer values that had to be computed, then, from column first on, those of right (none of them for a semi join).
+// joinSubquery joins n with a subquery's plan on its outer columns and, for IN, its operands. The
+// columns of n come first, then the operands and outer values that had to be computed, then, from
+// column first on, those of right (none of them for a semi join).
 func (blk *block) joinSubquery(n plan.Node, s *subquery, kind plan.JoinKind, right plan.Node) (joined plan.Node, first int, err error) {
 	signed, outer, err := withZeroSigns(right, s.corr.outer)
 	if err != nil {
@@ -497,8 +508,8 @@ func extend(n plan.Node, exprs []expr.Expr) (plan.Node, []int) {
 	return plan.Extend(n, added, nil), columns
 }
 
-// attach joins the subqueries that exprs have placeholders for to n, and returns the expressions over the result, whose first columns are
-// n's.
+// attach joins the subqueries that exprs have placeholders for to n, and returns the expressions
+// over the result, whose first columns are n's.
 func (blk *block) attach(n plan.Node, exprs []expr.Expr) (plan.Node, []expr.Expr, error) {
 	var err error
 	var out []expr.Expr
@@ -593,9 +604,10 @@ func countRows(name string) plan.AggCall {
 	return plan.AggCall{Agg: agg.Spec{Name: "COUNT"}, Filter: -1, Name: name, Type: notNullLong}
 }
 
-// attachComparison computes IN, op ANY or op ALL with SQL's three truth values. The subquery is summed up per outer row: how many rows it
-// has, how many without a NULL, and for op ANY and ALL their extremes. IN needs a second join, with the distinct rows, and that alone where only
-// its truth counts.
+// attachComparison computes IN, op ANY or op ALL with SQL's three truth values. The subquery is
+// summed up per outer row: how many rows it has, how many without a NULL, and for op ANY and ALL
+// their extremes. IN needs a second join, with the distinct rows, and that alone where only its
+// truth counts.
 func (blk *block) attachComparison(n plan.Node, s *subquery) (plan.Node, expr.Expr, error) {
 	at := s.at
 	b := boolBuilder{at: at}
@@ -681,8 +693,8 @@ func (blk *block) attachComparison(n plan.Node, s *subquery) (plan.Node, expr.Ex
 	return n, b.choose(whens, boolLiteral(false)), b.err
 }
 
-// attachMatch joins the distinct rows of an IN subquery, with a mark that a left join makes NULL where there is no match, and returns whether there is
-// one.
+// attachMatch joins the distinct rows of an IN subquery, with a mark that a left join makes NULL
+// where there is no match, and returns whether there is one.
 func (blk *block) attachMatch(n plan.Node, s *subquery, operands []expr.Expr, b *boolBuilder) (plan.Node, expr.Expr, error) {
 	width := len(s.rel.cols)
 	matches := plan.Extend(&plan.Aggregate{Input: s.rel.node, Keys: firstN(width)}, []expr.Expr{boolLiteral(true)}, []string{"$match"})
@@ -695,12 +707,14 @@ func (blk *block) attachMatch(n plan.Node, s *subquery, operands []expr.Expr, b 
 	return j, b.call("IS NOT NULL", columnOf(j, first+width)), b.err
 }
 
-// maxNullableRow is how many values a row of IN may have where NULLs count: each set of its columns is a join.
+// maxNullableRow is how many values a row of IN may have where NULLs count: each set of its columns
+// is a join.
 const maxNullableRow = 5
 
-// attachPossible joins what says whether a row of an IN subquery may be the operands for all that is known: they are equal in the columns
-// that are not in pattern, and in each of the others one of the two is NULL. Right rows are summed up by the former: which sets of the
-// latter are NULL together.
+// attachPossible joins what says whether a row of an IN subquery may be the operands for all that
+// is known: they are equal in the columns that are not in pattern, and in each of the others one of
+// the two is NULL. Right rows are summed up by the former: which sets of the latter are NULL
+// together.
 func (blk *block) attachPossible(n plan.Node, s *subquery, operands []expr.Expr, pattern int, b *boolBuilder) (plan.Node, expr.Expr, error) {
 	p := plan.Extend(s.rel.node, nil, nil)
 	sums := &plan.Aggregate{Input: p}

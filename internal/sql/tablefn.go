@@ -62,7 +62,8 @@ func (blk *block) tableFunction(x *syntax.TableFunction) (source, error) {
 	return source{node: ext, scope: &scope{relations: []relation{r}}}, nil
 }
 
-// noTableFunction is the error for a call of an unknown table function, with the types of its arguments.
+// noTableFunction is the error for a call of an unknown table function, with the types of its
+// arguments.
 func (blk *block) noTableFunction(call *syntax.Call) error {
 	args := make([]expr.Expr, len(call.Args))
 	for i, a := range call.Args {
@@ -96,14 +97,16 @@ func declaredColumns(defs []syntax.ColumnDef) ([]plan.Column, error) {
 	return out, nil
 }
 
-// functionArgs are the arguments of a table function by name: strings, lists of strings and whole numbers.
+// functionArgs are the arguments of a table function by name: strings, lists of strings and whole
+// numbers.
 type functionArgs struct {
 	call   *syntax.Call
 	values map[string]any
 	used   map[string]bool
 }
 
-// externNames are the names of EXTERN's arguments by position; the other functions take named arguments only.
+// externNames are the names of EXTERN's arguments by position; the other functions take named
+// arguments only.
 var externNames = []string{"inputSource", "inputFormat", "signature"}
 
 func (blk *block) functionArgs(call *syntax.Call) (*functionArgs, error) {
@@ -421,7 +424,8 @@ func (b *binder) tableName(e syntax.Expr) (string, bool) {
 	return "", false
 }
 
-// appendTables binds TABLE(APPEND('a', 'b')): the rows of tables under the union of their columns, by name.
+// appendTables binds TABLE(APPEND('a', 'b')): the rows of tables under the union of their columns,
+// by name.
 func (blk *block) appendTables(x *syntax.TableFunction) (source, error) {
 	if len(x.Call.Args) == 0 {
 		return source{}, fault.InvalidSQL(x.Call.At, "APPEND needs at least one table")

@@ -2,7 +2,8 @@ package sql
 
 import "testing"
 
-// Constant texts of one length are CHAR in a UNION, as they are alone; of several lengths they are VARCHAR.
+// Constant texts of one length are CHAR in a UNION, as they are alone; of several lengths they are
+// VARCHAR.
 func TestUnionsOfConstants(t *testing.T) {
 	for text, want := range map[string]string{
 		"SELECT 'x' UNION ALL SELECT 'y'":                          "CHAR",

@@ -10,8 +10,9 @@ import (
 // keepsRows are the clauses that keep the rows for which a condition is true.
 var keepsRows = []string{clauseFilter, "HAVING", "ON", "QUALIFY", "WHERE"}
 
-// byValues makes of each MV_CONTAINS and MV_OVERLAP with constants, in a condition that is about to be negated, the comparisons of single values
-// that it stands for. They are UNKNOWN where a value is NULL or there is none, so that the row is not kept, as in the reference; as output the
+// byValues makes of each MV_CONTAINS and MV_OVERLAP with constants, in a condition that is about to
+// be negated, the comparisons of single values that it stands for. They are UNKNOWN where a value
+// is NULL or there is none, so that the row is not kept, as in the reference; as output the
 // functions are never NULL. A plan that is shown has them as they are written.
 func (x exprs) byValues(e expr.Expr, at fault.Span) (expr.Expr, error) {
 	if !slices.Contains(keepsRows, x.clause) || x.b.explaining {
@@ -42,7 +43,8 @@ func (x exprs) allByValues(terms []expr.Expr, at fault.Span) ([]expr.Expr, error
 	return out, nil
 }
 
-// valueTests returns the comparisons that a call of MV_CONTAINS or MV_OVERLAP with constants stands for, and every other call as it is.
+// valueTests returns the comparisons that a call of MV_CONTAINS or MV_OVERLAP with constants stands
+// for, and every other call as it is.
 func (x exprs) valueTests(c *expr.Call, at fault.Span) (expr.Expr, error) {
 	all := c.Fn.Name == "MV_CONTAINS"
 	if !all && c.Fn.Name != "MV_OVERLAP" || !expr.IsConstant(c.Args[1]) || expr.MadeOfValues(c.Args[0]) {

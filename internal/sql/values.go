@@ -181,7 +181,8 @@ func (x exprs) computedRows(v *syntax.Values) (*relational, error) {
 	return rel, nil
 }
 
-// isComputedRow reports whether a row of VALUES is more than literals: in a plan that is shown such rows are queries of their own.
+// isComputedRow reports whether a row of VALUES is more than literals: in a plan that is shown such
+// rows are queries of their own.
 func isComputedRow(r *syntax.Row) bool {
 	return slices.ContainsFunc(r.Items, func(e syntax.Expr) bool {
 		switch e.(type) {

@@ -10,7 +10,8 @@ import (
 	"github.com/hengedb/henge/internal/sql/syntax"
 )
 
-// windowCall is a window call in the expressions of a block, over the block's scope until the block is built.
+// windowCall is a window call in the expressions of a block, over the block's scope until the block
+// is built.
 type windowCall struct {
 	// fn is a function of windowFunctions, or empty for call, an aggregate over the frame.
 	fn          string
@@ -248,8 +249,8 @@ func (x exprs) resolveWindow(w *syntax.Window, depth int) (*syntax.Window, error
 	return &out, nil
 }
 
-// frame gives w its frame: that of the clause, or else all rows up to the current one and its peers.
-// Without an order all rows of the partition are peers, and ROWS counts them as they come.
+// frame gives w its frame: that of the clause, or else all rows up to the current one and its
+// peers. Without an order all rows of the partition are peers, and ROWS counts them as they come.
 func (x exprs) frame(over *syntax.Window, fn *windowFunction, w *windowCall) error {
 	w.frame = plan.Frame{Range: true, FromUnbounded: true, ToUnbounded: true, FromColumn: -1, ToColumn: -1}
 	if fn != nil && !fn.framed {

@@ -6,8 +6,8 @@ import (
 	"github.com/hengedb/henge/internal/sql/syntax"
 )
 
-// bounds returns the bounds of a frame clause. A single bound is that and the current row; a following one, unlike in the standard, is
-// the upper, as in the reference.
+// bounds returns the bounds of a frame clause. A single bound is that and the current row; a
+// following one, unlike in the standard, is the upper, as in the reference.
 func bounds(f *syntax.Frame) (start, end syntax.FrameBound) {
 	start, end = f.Start, f.End
 	if !f.Between {
@@ -46,23 +46,27 @@ func checkFrame(f *syntax.Frame, order []windowOrder) error {
 	return nil
 }
 
-// rangeHint is what the reference says of all frames of RANGE with an offset; here it holds where values have no distance.
+// rangeHint is what the reference says of all frames of RANGE with an offset; here it holds where
+// values have no distance.
 const rangeHint = "Order By with RANGE clause currently supports only UNBOUNDED or CURRENT ROW. Use ROWS clause instead."
 
 // measurable reports whether values of type t have a distance.
 func measurable(t expr.Type) bool { return t.IsNumeric() || t.IsTime() || t.IsInterval() }
 
-// frameOffset is how far a bound of a frame lies from the row. The zero value is the row itself, or no bound.
+// frameOffset is how far a bound of a frame lies from the row. The zero value is the row itself, or
+// no bound.
 type frameOffset struct {
 	preceding bool
 	constant  int64
 	x         expr.Expr // nil: the constant
-	// measured offsets have no whole number that could be added to a value: months, and numbers with fractions.
+	// measured offsets have no whole number that could be added to a value: months, and numbers with
+	// fractions.
 	measured bool
 	bound    *syntax.FrameBound
 }
 
-// frameOffset binds how far a bound of w lies from the row: a number of rows or groups, or what can be added to the value that orders a RANGE.
+// frameOffset binds how far a bound of w lies from the row: a number of rows or groups, or what can
+// be added to the value that orders a RANGE.
 func (x exprs) frameOffset(b *syntax.FrameBound, w *windowCall) (frameOffset, error) {
 	out := frameOffset{preceding: b.Kind == syntax.OffsetPreceding, bound: b}
 	if b.Offset == nil {
@@ -119,8 +123,8 @@ func distanceOf(t, offset expr.Type) bool {
 	return offset.IsInterval()
 }
 
-// placed returns what a plan has of a bound of w: a signed constant, or an expression: the signed offset, or where the frame goes by values the value at
-// which it begins or ends.
+// placed returns what a plan has of a bound of w: a signed constant, or an expression: the signed
+// offset, or where the frame goes by values the value at which it begins or ends.
 func (x exprs) placed(o frameOffset, w *windowCall) (int64, expr.Expr, error) {
 	switch {
 	case o.x == nil && o.preceding:

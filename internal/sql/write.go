@@ -14,7 +14,8 @@ import (
 	"github.com/hengedb/henge/internal/timeline"
 )
 
-// refuse is the error for an INSERT or REPLACE that can't be, without a place: the clause at fault may be one that is missing.
+// refuse is the error for an INSERT or REPLACE that can't be, without a place: the clause at fault
+// may be one that is missing.
 func refuse(format string, args ...any) *fault.Error {
 	return fault.InvalidSQL(fault.Span{}, format, args...)
 }
@@ -105,7 +106,8 @@ func (b *binder) checkWrite(x *syntax.Insert, kind Kind) error {
 	return nil
 }
 
-// backquoted prints an expression with names in backquotes, as the messages of the reference show them.
+// backquoted prints an expression with names in backquotes, as the messages of the reference show
+// them.
 func backquoted(e syntax.Expr) string {
 	if n, ok := e.(*syntax.Name); ok {
 		return "`" + strings.Join(names(n.Parts), "`.`") + "`"
@@ -183,7 +185,8 @@ func (b *binder) writeQuery(x *syntax.Insert, kind Kind, g chrono.Granularity) (
 	return rel, nil
 }
 
-// checkStoredTypes refuses to mix arrays and multi-value strings in one column of a datasource: a filter means different things on them.
+// checkStoredTypes refuses to mix arrays and multi-value strings in one column of a datasource: a
+// filter means different things on them.
 func (b *binder) checkStoredTypes(target string, rel *relational) error {
 	existing, err := b.catalog.Table(b.ctx, SchemaData, target)
 	if err != nil || existing == nil {

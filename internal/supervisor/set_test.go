@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// Whatever the text, reading it ends with a specification that has an id and is written as it is read, or with a fault.
+// Whatever the text, reading it ends with a specification that has an id and is written as it is
+// read, or with a fault.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
 		`{"type":"noop","id":"a","dataSources":["b"]}`, `{"type":"NoopSupervisorSpec","dataSources":["b"]}`, `{"type":"noop","id":null}`, `{"type":"x"}`, `[]`, `{`,

@@ -1,9 +1,10 @@
-// Package task gives the Overlord's queue: tasks are submitted, wait for locks and a slot, run as goroutine trees, end once, and can be
-// asked about for as long as their record is kept.
+// Package task gives the Overlord's queue: tasks are submitted, wait for locks and a slot, run as
+// goroutine trees, end once, and can be asked about for as long as their record is kept.
 //
-// The central types are Queue and Kind. A Kind knows one type of task (query_controller, compact, kill, ...): how to get ready and how
-// to run. The queue knows order, slots, states and what survives a restart. What runs inside a task is elsewhere (package msq), as are
-// locks and publishing (package metastore) and the HTTP shapes (package api/tasks).
+// The central types are Queue and Kind. A Kind knows one type of task (query_controller, compact,
+// kill, ...): how to get ready and how to run. The queue knows order, slots, states and what
+// survives a restart. What runs inside a task is elsewhere (package msq), as are locks and
+// publishing (package metastore) and the HTTP shapes (package api/tasks).
 //
 // Life of a task:
 //

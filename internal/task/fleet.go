@@ -11,7 +11,8 @@ import (
 // Runner is a process that runs a task.
 type Runner struct {
 	Location Location
-	// Process names the process as Worker.Process does. Empty: the Overlord's own, whose tasks end with its leadership.
+	// Process names the process as Worker.Process does. Empty: the Overlord's own, whose tasks end
+	// with its leadership.
 	Process string
 	// Started is when the run began, in milliseconds since the epoch.
 	Started int64
@@ -28,7 +29,8 @@ type Active struct {
 // Worker is a process that runs tasks for the Overlord.
 type Worker struct {
 	Location Location
-	// Process is its name. Another process at its address has another, and so has itself after a restart.
+	// Process is its name. Another process at its address has another, and so has itself after a
+	// restart.
 	Process string
 	// Capacity is how many tasks it runs at once.
 	Capacity int
@@ -48,8 +50,8 @@ type Fleet interface {
 	Changed() <-chan struct{}
 	// Begin has a worker run a task. Doing so twice is no harm.
 	Begin(ctx context.Context, process string, t *Task, run int64) error
-	// Await returns when the worker does not run the task any more, or is lost, or ctx is done. Whether the task has an end is in its record, which
-	// the worker writes first.
+	// Await returns when the worker does not run the task any more, or is lost, or ctx is done.
+	// Whether the task has an end is in its record, which the worker writes first.
 	Await(ctx context.Context, process, id string, run int64) error
 	// End has a worker end a task for a reason, and returns when it has.
 	End(ctx context.Context, process, id string, run int64, reason string) error
@@ -58,9 +60,11 @@ type Fleet interface {
 }
 
 const (
-	// maxLosses is how many workers a task may take with it, or be lost by, before it fails: it may be what ends them.
+	// maxLosses is how many workers a task may take with it, or be lost by, before it fails: it may be
+	// what ends them.
 	maxLosses = 10
-	// endPatience is how long a worker may take to end a task. After that the task is ended without it: it can't write any more then.
+	// endPatience is how long a worker may take to end a task. After that the task is ended without
+	// it: it can't write any more then.
 	endPatience = 15 * time.Second
 )
 
@@ -92,7 +96,8 @@ func (q *Queue) RunsAt(id string) (Location, bool) {
 	return Location{}, false
 }
 
-// place starts pending tasks where there is room for them. One that must wait for a certain worker holds up no other.
+// place starts pending tasks where there is room for them. One that must wait for a certain worker
+// holds up no other.
 func (q *Queue) place(ctx context.Context, pending []*entry) {
 	workers := q.Workers()
 	if len(workers) == 0 {
@@ -171,7 +176,8 @@ func (q *Queue) attendLocked(ctx context.Context, e *entry, r Runner, begin bool
 	})
 }
 
-// attend follows a task that a worker runs until it has an end, or the worker is lost: then it begins anew.
+// attend follows a task that a worker runs until it has an end, or the worker is lost: then it
+// begins anew.
 func (q *Queue) attend(ctx, taskCtx context.Context, e *entry, begin bool) {
 	var err error
 	if begin {
@@ -217,7 +223,8 @@ func (q *Queue) begin(ctx context.Context, e *entry) error {
 	return q.o.Fleet.Begin(ctx, e.at.Process, e.task, run)
 }
 
-// recorded returns the end of a task that its worker has recorded, or nil. It asks until it is told, or ctx is done.
+// recorded returns the end of a task that its worker has recorded, or nil. It asks until it is
+// told, or ctx is done.
 func (q *Queue) recorded(ctx context.Context, e *entry) (*Status, error) {
 	for {
 		s, err := q.store.FindTask(ctx, e.task.ID)
@@ -250,7 +257,8 @@ func (q *Queue) noteEnd(ctx context.Context, e *entry, s Status) {
 	q.remove(ctx, e, s, err)
 }
 
-// lose makes a task whose worker is gone, or did not take it, wait again, or fails it when that has happened too often.
+// lose makes a task whose worker is gone, or did not take it, wait again, or fails it when that has
+// happened too often.
 func (q *Queue) lose(ctx context.Context, e *entry, refused bool, err error) {
 	q.mu.Lock()
 	at := q.locationLocked(e)

@@ -10,10 +10,12 @@ import (
 	"github.com/hengedb/henge/internal/jsontext"
 )
 
-// NoopType is the type of tasks that do nothing for a while: with them people try out slots, priorities and shutdowns.
+// NoopType is the type of tasks that do nothing for a while: with them people try out slots,
+// priorities and shutdowns.
 const NoopType = "noop"
 
-// KillType is the type of tasks that delete unused segments for good. Users and the Coordinator submit them.
+// KillType is the type of tasks that delete unused segments for good. Users and the Coordinator
+// submit them.
 const KillType = "kill"
 
 // Noop is the kind of such tasks.

@@ -18,11 +18,12 @@ import (
 
 // Kind knows one type of task. Its methods are called from several goroutines, for different tasks.
 type Kind interface {
-	// Prepare tries to make the task ready to run, mostly by taking its locks. It returns false when the task must wait on, and an
-	// error when it never can run. It is asked again whenever another task ends, and now and then.
+	// Prepare tries to make the task ready to run, mostly by taking its locks. It returns false when
+	// the task must wait on, and an error when it never can run. It is asked again whenever another
+	// task ends, and now and then.
 	Prepare(ctx context.Context, t *Task) (ready bool, err error)
-	// Run does the work and returns when it is done and everything it started has ended. It stops soon after ctx is done; the cause
-	// of ctx is then a *Shutdown or the end of the process.
+	// Run does the work and returns when it is done and everything it started has ended. It stops soon
+	// after ctx is done; the cause of ctx is then a *Shutdown or the end of the process.
 	Run(ctx context.Context, t *Task) error
 	// Release gives back what Prepare took. It is called once, after the end is recorded.
 	Release(ctx context.Context, t *Task) error
@@ -40,7 +41,8 @@ type Store interface {
 	InsertTask(ctx context.Context, t *Task) error
 	// FinishTask records the end of a task. A task that has ended already keeps its first end.
 	FinishTask(ctx context.Context, s Status) error
-	// AssignTask notes who runs a task and returns the number of that run. From then on, what earlier runs write is refused.
+	// AssignTask notes who runs a task and returns the number of that run. From then on, what earlier
+	// runs write is refused.
 	AssignTask(ctx context.Context, id string, r Runner) (run int64, err error)
 	// ActiveTasks returns the tasks without an end, oldest first.
 	ActiveTasks(ctx context.Context) ([]Active, error)
@@ -88,7 +90,8 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Queue holds the active tasks of a cluster. Submit and the questions may be asked from any goroutine while Run runs.
+// Queue holds the active tasks of a cluster. Submit and the questions may be asked from any
+// goroutine while Run runs.
 type Queue struct {
 	o     Options
 	store Store
@@ -217,8 +220,8 @@ func (q *Queue) nudge() {
 	}
 }
 
-// left returns the tasks that have no end. While the store can't be reached it goes on asking: who takes over when the store comes back may be the
-// first to notice that its connections broke.
+// left returns the tasks that have no end. While the store can't be reached it goes on asking: who
+// takes over when the store comes back may be the first to notice that its connections broke.
 func (q *Queue) left(ctx context.Context) ([]Active, error) {
 	for {
 		left, err := q.store.ActiveTasks(ctx)
@@ -241,8 +244,9 @@ func isAway(err error) bool {
 	return f != nil && f.Category == fault.CategoryServiceUnavailable
 }
 
-// Run takes up the tasks that have no end and works on the queue until ctx is done; then it stops what runs in this process, without ending it:
-// those tasks go on after the next start. What workers run goes on.
+// Run takes up the tasks that have no end and works on the queue until ctx is done; then it stops
+// what runs in this process, without ending it: those tasks go on after the next start. What
+// workers run goes on.
 func (q *Queue) Run(ctx context.Context) error {
 	q.mu.Lock()
 	q.mu.closed, q.mu.life = false, ctx
@@ -285,7 +289,8 @@ func (q *Queue) Run(ctx context.Context) error {
 	}
 }
 
-// leave forgets all tasks when what runs here has stopped: another process, or a later Run, takes them up.
+// leave forgets all tasks when what runs here has stopped: another process, or a later Run, takes
+// them up.
 func (q *Queue) leave() {
 	q.mu.Lock()
 	q.mu.closed = true
@@ -303,9 +308,10 @@ func (q *Queue) leave() {
 	q.mu.order = nil
 }
 
-// step asks waiting tasks and starts pending ones while there are slots. Those that ran before, and so have locks that others wait for, go
-// first, then what it is the turn of (turn.go). What is ready and finds no slot gives its locks back: tasks that have all the slots may be
-// waiting for them.
+// step asks waiting tasks and starts pending ones while there are slots. Those that ran before, and
+// so have locks that others wait for, go first, then what it is the turn of (turn.go). What is
+// ready and finds no slot gives its locks back: tasks that have all the slots may be waiting for
+// them.
 func (q *Queue) step(ctx context.Context) {
 	for _, e := range q.inState(Waiting) {
 		if q.prepare(ctx, e) {
@@ -350,7 +356,8 @@ func (q *Queue) prepare(ctx context.Context, e *entry) bool {
 	return ready
 }
 
-// again makes a pending task ready again that gave its locks back; false: it waits again, or has ended.
+// again makes a pending task ready again that gave its locks back; false: it waits again, or has
+// ended.
 func (q *Queue) again(ctx context.Context, e *entry) bool {
 	q.mu.Lock()
 	ready := e.ready
@@ -376,7 +383,8 @@ func (q *Queue) advance(e *entry, from, to State) bool {
 	return true
 }
 
-// waitedLocked tells the meter how long a task was in the state that it leaves: waiting for locks, or pending for want of a slot.
+// waitedLocked tells the meter how long a task was in the state that it leaves: waiting for locks,
+// or pending for want of a slot.
 func (q *Queue) waitedLocked(e *entry) {
 	now := clock.Millis(q.o.Clock)
 	if metric := map[State]string{Waiting: "task/waiting/time", Pending: "task/pending/time"}[e.state]; metric != "" {
@@ -434,7 +442,8 @@ func (q *Queue) stopOf(e *entry) *Shutdown {
 	return e.stop
 }
 
-// finish records the end of a task and takes it out of the queue. If recording fails it is tried again for as long as the queue runs.
+// finish records the end of a task and takes it out of the queue. If recording fails it is tried
+// again for as long as the queue runs.
 func (q *Queue) finish(ctx context.Context, e *entry, err error) {
 	q.mu.Lock()
 	if e.ending {
@@ -495,7 +504,8 @@ func (q *Queue) remove(ctx context.Context, e *entry, s Status, err error) {
 	close(e.ended)
 }
 
-// Message returns what a task's status says of its failure: the message a user may see, behind the code of the fault.
+// Message returns what a task's status says of its failure: the message a user may see, behind the
+// code of the fault.
 func Message(err error) string {
 	f := fault.Find(err)
 	if f == nil {
@@ -511,8 +521,9 @@ func Message(err error) string {
 	return f.Code + ": " + f.Message
 }
 
-// Stop ends a task: it is recorded as failed with the reason. It waits until the end is recorded or ctx is done. Tasks that have ended
-// already, or are unknown, are left alone; found tells whether the task is known at all.
+// Stop ends a task: it is recorded as failed with the reason. It waits until the end is recorded or
+// ctx is done. Tasks that have ended already, or are unknown, are left alone; found tells whether
+// the task is known at all.
 func (q *Queue) Stop(ctx context.Context, id, reason string) (found bool, err error) {
 	q.mu.Lock()
 	e := q.mu.active[id]
@@ -584,7 +595,8 @@ func (q *Queue) Finished(ctx context.Context, since int64) ([]Status, error) {
 	return q.store.FinishedTasks(ctx, since)
 }
 
-// Known returns both, a task that ends meanwhile among those that have ended: a task is in one of them all the time.
+// Known returns both, a task that ends meanwhile among those that have ended: a task is in one of
+// them all the time.
 func (q *Queue) Known(ctx context.Context, since int64) (finished, active []Status, err error) {
 	active = q.Active() // first: what is not active any more is in the store
 	if finished, err = q.Finished(ctx, since); err != nil {
@@ -615,7 +627,8 @@ func (q *Queue) Capacity() int {
 	return total
 }
 
-// Enable lets this process take tasks, or not: those that run go on, others wait. It holds until the process ends.
+// Enable lets this process take tasks, or not: those that run go on, others wait. It holds until
+// the process ends.
 func (q *Queue) Enable(on bool) {
 	q.mu.Lock()
 	q.mu.paused = !on
@@ -633,7 +646,8 @@ func (q *Queue) Enabled() bool {
 	return !q.mu.paused
 }
 
-// Ended returns a channel that is closed when the next task has ended: a slot is free then, and perhaps locks are.
+// Ended returns a channel that is closed when the next task has ended: a slot is free then, and
+// perhaps locks are.
 func (q *Queue) Ended() <-chan struct{} {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -653,7 +667,8 @@ func (q *Queue) Ends() map[End]int64 {
 	return maps.Clone(q.mu.ends)
 }
 
-// LastEnded returns when the last task ended, in milliseconds since the epoch; 0: none has since the start.
+// LastEnded returns when the last task ended, in milliseconds since the epoch; 0: none has since
+// the start.
 func (q *Queue) LastEnded() int64 {
 	q.mu.Lock()
 	defer q.mu.Unlock()

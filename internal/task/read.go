@@ -23,7 +23,8 @@ type Prioritizer interface {
 	DefaultPriority() int
 }
 
-// Read makes a task of the JSON that a user submits: with an id, a group and a context if it came without.
+// Read makes a task of the JSON that a user submits: with an id, a group and a context if it came
+// without.
 func (q *Queue) Read(body []byte) (*Task, error) {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(body, &fields); err != nil {

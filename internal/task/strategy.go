@@ -8,14 +8,17 @@ import (
 	"strings"
 )
 
-// Strategy is how tasks choose their worker (spec/cluster.md, section 14.2). The zero value prefers the worker with the most room.
+// Strategy is how tasks choose their worker (spec/cluster.md, section 14.2). The zero value prefers
+// the worker with the most room.
 type Strategy struct {
 	// Fill prefers the worker with the least room that still has some.
 	Fill bool
-	// Affinity names, by datasource, the workers (host:port) that run its tasks, and those of no other. Strong tasks wait for one of them.
+	// Affinity names, by datasource, the workers (host:port) that run its tasks, and those of no
+	// other. Strong tasks wait for one of them.
 	Affinity       map[string][]string
 	StrongAffinity bool
-	// Categories are the worker categories that tasks want, by their type. Strong ones wait for a worker of the category.
+	// Categories are the worker categories that tasks want, by their type. Strong ones wait for a
+	// worker of the category.
 	Categories     map[string]Category
 	StrongCategory bool
 	// MaxSlots and MaxRatio bound the slots that tasks of a type take, the latter as a part of all.

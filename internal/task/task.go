@@ -87,7 +87,8 @@ type Status struct {
 
 const maxErrorLength = 1024
 
-// NewID makes an id for a task that came without: type, datasource, eight random letters, the interval if the task has one, and the time.
+// NewID makes an id for a task that came without: type, datasource, eight random letters, the
+// interval if the task has one, and the time.
 func NewID(kind, dataSource string, span *chrono.Interval, now int64) string {
 	var random [8]byte
 	_, _ = rand.Read(random[:]) // never fails
@@ -101,7 +102,8 @@ func NewID(kind, dataSource string, span *chrono.Interval, now int64) string {
 	return id + chrono.FormatMillis(now, chrono.UTC)
 }
 
-// CheckName tests a datasource name or task id against the rules of the interface. field names it in the error.
+// CheckName tests a datasource name or task id against the rules of the interface. field names it
+// in the error.
 func CheckName(field, name string) error {
 	if field == "dataSource" {
 		if refusal := timeline.DataSourceRefusal(field, name); refusal != "" {

@@ -15,8 +15,8 @@ import (
 	"github.com/hengedb/henge/internal/msq"
 )
 
-// Files keeps what tasks leave behind in deep storage, under tasks/ID/: reports and logs. While a task runs its log is a file of the
-// worker. The rows of queries are kept by package msq.
+// Files keeps what tasks leave behind in deep storage, under tasks/ID/: reports and logs. While a
+// task runs its log is a file of the worker. The rows of queries are kept by package msq.
 type Files struct {
 	o       FilesOptions
 	live    []Live
@@ -31,11 +31,13 @@ type FilesOptions struct {
 	Dir string
 	// Alone says that what is interrupted in this process goes on in it after a restart.
 	Alone bool
-	// Current returns a fault when the run of a task that ctx belongs to is not its newest: what it leaves is not kept.
+	// Current returns a fault when the run of a task that ctx belongs to is not its newest: what it
+	// leaves is not kept.
 	Current func(ctx context.Context) error
 }
 
-// Far reads what tasks that run in other processes have left behind so far. A nil reader means that there is nothing.
+// Far reads what tasks that run in other processes have left behind so far. A nil reader means that
+// there is nothing.
 type Far interface {
 	Report(ctx context.Context, id string, alias bool) (io.ReadCloser, error)
 	Log(ctx context.Context, id string, offset int64) (io.ReadCloser, error)
@@ -49,7 +51,8 @@ type Letters func(id string) (io.ReadCloser, error)
 // the first is asked.
 func (f *Files) AddDeadLetters(letters Letters) { f.letters = append(f.letters, letters) }
 
-// Live returns the report of a running task as JSON in the shapes of a product name; nil: it knows of no such.
+// Live returns the report of a running task as JSON in the shapes of a product name; nil: it knows
+// of no such.
 type Live func(id string, alias bool) []byte
 
 // AddLive adds a source of reports of running tasks. All are added before the first is asked.
@@ -186,7 +189,8 @@ func (f *Files) PutDeadLetters(ctx context.Context, id string, letters io.Reader
 	return f.put(ctx, taskKey(id, deadLetters), letters)
 }
 
-// PutReport keeps the report of an ended task. A report that is there already stays: the task had ended before.
+// PutReport keeps the report of an ended task. A report that is there already stays: the task had
+// ended before.
 func (f *Files) PutReport(ctx context.Context, id string, report io.Reader) error {
 	if err := f.o.Current(ctx); err != nil {
 		return err
@@ -207,7 +211,8 @@ func (f *Files) put(ctx context.Context, key string, r io.Reader) error {
 	return nil
 }
 
-// keepLog moves the log of an ended task to deep storage; that of a run that was followed by another is of no use.
+// keepLog moves the log of an ended task to deep storage; that of a run that was followed by
+// another is of no use.
 func (f *Files) keepLog(ctx context.Context, id string) error {
 	path := f.logPath(id)
 	file, err := os.Open(path)

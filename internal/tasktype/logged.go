@@ -13,7 +13,8 @@ import (
 	"github.com/hengedb/henge/internal/task"
 )
 
-// Logged is a kind of task whose tasks have a log: when they began and how they ended. It is kept in deep storage at the end.
+// Logged is a kind of task whose tasks have a log: when they began and how they ended. It is kept
+// in deep storage at the end.
 func Logged(kind task.Kind, files *Files, log *slog.Logger) task.Kind {
 	return &logged{kind, files, log}
 }

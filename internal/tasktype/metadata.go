@@ -13,7 +13,8 @@ import (
 	"github.com/hengedb/henge/internal/timeline"
 )
 
-// lockTimeout is how long a task waits for a lock before it asks again (the reference's taskLockTimeout). It asks until it is ended.
+// lockTimeout is how long a task waits for a lock before it asks again (the reference's
+// taskLockTimeout). It asks until it is ended.
 const lockTimeout = 5 * time.Minute
 
 // Metadata is the metastore in the words of package msq.
@@ -27,8 +28,8 @@ func NewMetadata(store *metastore.Store, meter *obs.Meter) *Metadata {
 	return &Metadata{store, meter}
 }
 
-// NewKeeping returns the same for tasks of several jobs: locks stay when a job ends, until the kind of
-// the task releases them.
+// NewKeeping returns the same for tasks of several jobs: locks stay when a job ends, until the kind
+// of the task releases them.
 func NewKeeping(store *metastore.Store, meter *obs.Meter) msq.Metastore {
 	return &keeping{Metadata{store, meter}}
 }

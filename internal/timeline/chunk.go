@@ -8,7 +8,8 @@ import (
 	"github.com/hengedb/henge/internal/chrono"
 )
 
-// Chunk is the segments of one interval and version, the unit that is visible or not. It is immutable.
+// Chunk is the segments of one interval and version, the unit that is visible or not. It is
+// immutable.
 type Chunk struct {
 	Interval chrono.Interval
 	Version  string
@@ -80,7 +81,8 @@ func (c *Chunk) isComplete(groups overwrites) bool {
 	return next >= c.core
 }
 
-// rangesAreClosed reports whether the ranges of a set without core size follow each other from open start to open end.
+// rangesAreClosed reports whether the ranges of a set without core size follow each other from open
+// start to open end.
 func (c *Chunk) rangesAreClosed() bool {
 	var specs []Single
 	for _, s := range c.segments {
@@ -123,7 +125,8 @@ func (c *Chunk) beats(o *Chunk) bool {
 	) > 0
 }
 
-// overwrites counts the members of each group of NumberedOverwrite segments, keyed by its spec without the partition.
+// overwrites counts the members of each group of NumberedOverwrite segments, keyed by its spec
+// without the partition.
 type overwrites map[NumberedOverwrite]int
 
 func (o *overwrites) add(spec NumberedOverwrite) {
@@ -134,7 +137,8 @@ func (o *overwrites) add(spec NumberedOverwrite) {
 	(*o)[spec]++
 }
 
-// hide reports whether a complete group of a higher minor version replaced the spec's root partitions.
+// hide reports whether a complete group of a higher minor version replaced the spec's root
+// partitions.
 func (o overwrites) hide(spec ShardSpec) bool {
 	start, end, minor := spec.PartitionNum(), spec.PartitionNum()+1, 0
 	own, isGroup := spec.(NumberedOverwrite)

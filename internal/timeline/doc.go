@@ -1,9 +1,11 @@
-// Package timeline gives the identity of segments and answers which of them a query sees: versions, completeness, overshadowing.
+// Package timeline gives the identity of segments and answers which of them a query sees: versions,
+// completeness, overshadowing.
 //
-// The central types are Segment, an immutable descriptor; Timeline, all used segments of one datasource; and State, the timelines of all
-// datasources at one number of the published change stream. Timeline and State are immutable too: applying changes returns a new value
-// that shares nearly all of the old one, so a query pins a State by keeping a pointer, and a replacement that was published under one
-// number is seen whole or not at all. Published holds the newest State.
+// The central types are Segment, an immutable descriptor; Timeline, all used segments of one
+// datasource; and State, the timelines of all datasources at one number of the published change
+// stream. Timeline and State are immutable too: applying changes returns a new value that shares
+// nearly all of the old one, so a query pins a State by keeping a pointer, and a replacement that
+// was published under one number is seen whole or not at all. Published holds the newest State.
 //
 //	id.go, id_parse.go    SegmentID and its text
 //	segment.go            Segment, Schema; segment_json.go: their JSON; intern.go: sharing equal parts
@@ -29,6 +31,6 @@
 //	version 1  |------------ A ------------|        |-- D --|
 //	visible    |---A---|-- C --|-----A-----|        |-- D --|
 //
-// The package is pure: no clock, no disk, no goroutine. Publishing is in package metastore; where segments are loaded is in package
-// cluster.
+// The package is pure: no clock, no disk, no goroutine. Publishing is in package metastore; where
+// segments are loaded is in package cluster.
 package timeline

@@ -8,17 +8,20 @@ import (
 	"github.com/hengedb/henge/internal/chrono"
 )
 
-// SegmentID names a segment. Two segments with equal ids are the same segment; the bytes behind an id are named by Segment.File.
+// SegmentID names a segment. Two segments with equal ids are the same segment; the bytes behind an
+// id are named by Segment.File.
 type SegmentID struct {
 	DataSource string
 	Interval   chrono.Interval
-	// Version is an opaque text, compared byte by byte; normally the instant at which a lock was granted.
+	// Version is an opaque text, compared byte by byte; normally the instant at which a lock was
+	// granted.
 	Version   string
 	Partition int
 }
 
-// String returns the id as everybody knows it: datasource, start, end and version, and the partition number if it is not 0, joined by
-// underscores. The datasource and the version may have underscores themselves: see ParseID.
+// String returns the id as everybody knows it: datasource, start, end and version, and the
+// partition number if it is not 0, joined by underscores. The datasource and the version may have
+// underscores themselves: see ParseID.
 func (id SegmentID) String() string { return string(id.Append(nil)) }
 
 // Append appends the text of String to dst.
@@ -33,7 +36,8 @@ func (id SegmentID) Append(dst []byte) []byte {
 	return id.AppendPartition(dst)
 }
 
-// AppendPartition appends the part of String that is behind the version: all that differs within a chunk.
+// AppendPartition appends the part of String that is behind the version: all that differs within a
+// chunk.
 func (id SegmentID) AppendPartition(dst []byte) []byte {
 	if id.Partition != 0 {
 		dst = append(dst, '_')

@@ -7,8 +7,9 @@ import (
 	"github.com/hengedb/henge/internal/chrono"
 )
 
-// ParseID reads the text of an id of a known datasource. A text that ends in "_" and a positive number has two readings, with that number
-// as partition or as part of the version: ParseID takes the first, as the reference does. Those who look ids up try ParseIDs.
+// ParseID reads the text of an id of a known datasource. A text that ends in "_" and a positive
+// number has two readings, with that number as partition or as part of the version: ParseID takes
+// the first, as the reference does. Those who look ids up try ParseIDs.
 func ParseID(dataSource, text string) (SegmentID, bool) {
 	ids := ParseIDs(dataSource, text)
 	if len(ids) == 0 {
@@ -17,7 +18,8 @@ func ParseID(dataSource, text string) (SegmentID, bool) {
 	return ids[0], true
 }
 
-// ParseIDs returns every reading of the text as an id of the datasource, the most likely first: none, one or two.
+// ParseIDs returns every reading of the text as an id of the datasource, the most likely first:
+// none, one or two.
 func ParseIDs(dataSource, text string) []SegmentID {
 	rest, ok := strings.CutPrefix(text, dataSource+"_")
 	if !ok || dataSource == "" {
@@ -44,7 +46,8 @@ func ParseIDs(dataSource, text string) []SegmentID {
 	return []SegmentID{id}
 }
 
-// ParseAnyID returns the readings of a text whose datasource is not known: every underscore may be the end of its name.
+// ParseAnyID returns the readings of a text whose datasource is not known: every underscore may be
+// the end of its name.
 func ParseAnyID(text string) []SegmentID {
 	var ids []SegmentID
 	for i := range len(text) {
@@ -55,7 +58,8 @@ func ParseAnyID(text string) []SegmentID {
 	return ids
 }
 
-// partitionNumber reads a positive number as String writes it: an id ending in "_0" or "_01" has that as part of its version.
+// partitionNumber reads a positive number as String writes it: an id ending in "_0" or "_01" has
+// that as part of its version.
 func partitionNumber(s string) (int, bool) {
 	if s == "" || s[0] < '1' || s[0] > '9' {
 		return 0, false

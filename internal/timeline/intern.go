@@ -2,8 +2,9 @@ package timeline
 
 import "strings"
 
-// Interner makes equal parts of descriptors share memory: datasources, versions, schemas, details. With it a segment costs a role a few hundred
-// bytes. It keeps what it has seen; whoever reads descriptors keeps one per source of them. Not safe for use by several goroutines.
+// Interner makes equal parts of descriptors share memory: datasources, versions, schemas, details.
+// With it a segment costs a role a few hundred bytes. It keeps what it has seen; whoever reads
+// descriptors keeps one per source of them. Not safe for use by several goroutines.
 type Interner struct {
 	texts   map[string]string
 	schemas map[string]*Schema

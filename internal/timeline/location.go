@@ -8,9 +8,10 @@ import (
 	"github.com/hengedb/henge/internal/chrono"
 )
 
-// Location is a load spec: the JSON by which deep storage finds the bytes of a segment, {"type":"local","path":".."}. A cluster has millions, and
-// keys are made of ids: what stands in the segment's id is left out, and the beginning, which is that of the whole store, is kept once. The zero
-// Location is none.
+// Location is a load spec: the JSON by which deep storage finds the bytes of a segment,
+// {"type":"local","path":".."}. A cluster has millions, and keys are made of ids: what stands in
+// the segment's id is left out, and the beginning, which is that of the whole store, is kept once.
+// The zero Location is none.
 type Location struct {
 	head unique.Handle[string]
 	// rest begins with the first mark, if there is one, and is all of it where there is none.
@@ -28,7 +29,8 @@ func (id SegmentID) parts() [len(marks)]string {
 	return [...]string{id.DataSource, chrono.FormatMillis(id.Interval.Start, chrono.UTC), chrono.FormatMillis(id.Interval.End, chrono.UTC), id.Version}
 }
 
-// Locate says where the bytes of s are, which nobody else may have yet: a load spec, or nil where it is left out. It returns s.
+// Locate says where the bytes of s are, which nobody else may have yet: a load spec, or nil where
+// it is left out. It returns s.
 func (s *Segment) Locate(spec json.RawMessage) *Segment {
 	s.Location = Location{}
 	if len(spec) == 0 {

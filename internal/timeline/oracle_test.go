@@ -35,7 +35,8 @@ func (o oracle) visibleAt(at int64) string {
 	return strings.Join(names, " ")
 }
 
-// groups returns the segments that contain an instant by version; the test never gives one version two intervals that overlap.
+// groups returns the segments that contain an instant by version; the test never gives one version
+// two intervals that overlap.
 func (o oracle) groups(at int64) map[string][]*Segment {
 	groups := map[string][]*Segment{}
 	for _, s := range o {
@@ -72,8 +73,8 @@ func (o oracle) overshadowed(s *Segment) bool {
 	return true
 }
 
-// TestTimelineAgainstOracle applies random batches of changes and compares every instant, every overshadowed segment and every earlier
-// timeline with brute force.
+// TestTimelineAgainstOracle applies random batches of changes and compares every instant, every
+// overshadowed segment and every earlier timeline with brute force.
 func TestTimelineAgainstOracle(t *testing.T) {
 	for seed := range uint64(300) {
 		rnd := rand.New(rand.NewPCG(seed, 7))
@@ -119,7 +120,8 @@ func TestTimelineAgainstOracle(t *testing.T) {
 	}
 }
 
-// randomSegment returns a segment whose version does not have another interval that overlaps its own.
+// randomSegment returns a segment whose version does not have another interval that overlaps its
+// own.
 func randomSegment(rnd *rand.Rand, used map[SegmentID]*Segment) *Segment {
 	for {
 		length := []int64{2, 4, 6, 12}[rnd.IntN(4)]
@@ -179,7 +181,8 @@ func compareWithOracle(t *testing.T, where string, tl *Timeline, o oracle, rnd *
 	}
 }
 
-// TestShapeDoesNotDependOnOrder holds trees built at once and step by step to the same answers and balance.
+// TestShapeDoesNotDependOnOrder holds trees built at once and step by step to the same answers and
+// balance.
 func TestShapeDoesNotDependOnOrder(t *testing.T) {
 	const n = 20000
 	var list []*Segment

@@ -2,7 +2,8 @@ package timeline
 
 import "github.com/hengedb/henge/internal/chrono"
 
-// IsOvershadowed reports whether rule R4 holds for a chunk of this interval and version, whether or not the timeline has such a chunk.
+// IsOvershadowed reports whether rule R4 holds for a chunk of this interval and version, whether or
+// not the timeline has such a chunk.
 func (t *Timeline) IsOvershadowed(iv chrono.Interval, version string) bool {
 	at := iv.Start
 	for _, h := range t.Lookup(iv) {
@@ -14,7 +15,8 @@ func (t *Timeline) IsOvershadowed(iv chrono.Interval, version string) bool {
 	return at == iv.End
 }
 
-// SegmentIsOvershadowed reports whether the segment is hidden for good: by newer versions (R4), or by a minor version within its chunk.
+// SegmentIsOvershadowed reports whether the segment is hidden for good: by newer versions (R4), or
+// by a minor version within its chunk.
 func (t *Timeline) SegmentIsOvershadowed(s *Segment) bool {
 	if t.IsOvershadowed(s.ID.Interval, s.ID.Version) {
 		return true
@@ -40,8 +42,9 @@ func replaced(c *Chunk, s *Segment) bool {
 	return groups.hide(s.Shard)
 }
 
-// FindFullyOvershadowed returns the segments that are hidden for good, among those that overlap the intervals; without intervals, among all.
-// They can be marked unused without a change to any answer.
+// FindFullyOvershadowed returns the segments that are hidden for good, among those that overlap the
+// intervals; without intervals, among all. They can be marked unused without a change to any
+// answer.
 func (t *Timeline) FindFullyOvershadowed(intervals ...chrono.Interval) []*Segment {
 	if len(intervals) == 0 {
 		intervals = []chrono.Interval{{Start: chrono.MinInstant - 1, End: chrono.MaxInstant + 1}}
@@ -50,7 +53,8 @@ func (t *Timeline) FindFullyOvershadowed(intervals ...chrono.Interval) []*Segmen
 	seen := make(map[*Chunk]bool)
 	for _, iv := range chrono.Condense(intervals) {
 		chunks := t.tree().overlapping(iv, nil)
-		// One sweep finds the chunks that win somewhere in iv: those are not hidden. The few others are looked at one by one.
+		// One sweep finds the chunks that win somewhere in iv: those are not hidden. The few others are
+		// looked at one by one.
 		wins := make(map[*Chunk]bool, len(chunks))
 		complete := make([]*Chunk, 0, len(chunks))
 		for _, c := range chunks {

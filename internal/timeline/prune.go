@@ -7,11 +7,13 @@ import (
 	"unicode/utf8"
 )
 
-// Tuple is a bound of a Range: one value per dimension, nil for a row without a value, which sorts before every text.
+// Tuple is a bound of a Range: one value per dimension, nil for a row without a value, which sorts
+// before every text.
 type Tuple []*string
 
-// Domain is what a filter lets through: for each dimension it restricts, the values that a row must have there. Dimensions that are not in
-// the map may have any value. Texts are compared byte by byte.
+// Domain is what a filter lets through: for each dimension it restricts, the values that a row must
+// have there. Dimensions that are not in the map may have any value. Texts are compared byte by
+// byte.
 type Domain map[string]Values
 
 // Values is a set of values of a dimension.
@@ -51,14 +53,15 @@ func (r ValueRange) has(s string) bool {
 	return r.High == nil || s < *r.High || !r.HighOpen && s == *r.High
 }
 
-// edge is a position in the order of values: before everything, at a value (null or a text), after everything.
+// edge is a position in the order of values: before everything, at a value (null or a text), after
+// everything.
 type edge struct {
 	kind  int8 // -1 before all, 0 at value, 1 after all
 	value *string
 }
 
-// between reports whether the set may have a value strictly between two edges. It may answer true for a gap that no text fits in, such as
-// the one between "a" and "a\x00".
+// between reports whether the set may have a value strictly between two edges. It may answer true
+// for a gap that no text fits in, such as the one between "a" and "a\x00".
 func (v Values) between(low, high edge) bool {
 	if v.Null && low.kind < 0 && (high.kind > 0 || high.value != nil) {
 		return true
@@ -96,11 +99,13 @@ func (Linear) Possible(Domain) bool { return true }
 // Possible is true: numbers say nothing about rows.
 func (NumberedOverwrite) Possible(Domain) bool { return true }
 
-// maxHashedTuples bounds the tuples of values whose hashes are looked at; a domain of more of them may be in any bucket.
+// maxHashedTuples bounds the tuples of values whose hashes are looked at; a domain of more of them
+// may be in any bucket.
 const maxHashedTuples = 64
 
-// Possible reports whether a tuple of the domain has the segment's hash. That can be told where the domain gives a few texts for each dimension and
-// the writer's function is known. Rows without a value, and empty texts, which older releases of the reference took for the same, may be anywhere;
+// Possible reports whether a tuple of the domain has the segment's hash. That can be told where the
+// domain gives a few texts for each dimension and the writer's function is known. Rows without a
+// value, and empty texts, which older releases of the reference took for the same, may be anywhere;
 // so may control characters, which writers of JSON escape in several ways.
 func (s Hashed) Possible(d Domain) bool {
 	if s.Function != GroupHashFunction || len(s.Dimensions) == 0 || s.Buckets <= 1 {
@@ -140,10 +145,12 @@ func (s Hashed) possible(d Domain, i int, key []byte) bool {
 	return false
 }
 
-// MayHave reports whether the segment may have a row that the domain lets through. False is certain, true is not.
+// MayHave reports whether the segment may have a row that the domain lets through. False is
+// certain, true is not.
 //
-// Only columns of texts that have one value in each row are asked about: of others shard specs know what was written, not what it has become. A text
-// with characters beyond U+E000 sorts otherwise in shard specs of the reference, by UTF-16, so that ranges say nothing about it.
+// Only columns of texts that have one value in each row are asked about: of others shard specs know
+// what was written, not what it has become. A text with characters beyond U+E000 sorts otherwise in
+// shard specs of the reference, by UTF-16, so that ranges say nothing about it.
 func (s *Segment) MayHave(d Domain) bool {
 	switch s.Shard.(type) {
 	case Tombstone:
@@ -164,7 +171,8 @@ func (s *Segment) MayHave(d Domain) bool {
 	return len(known) == 0 || s.Shard.Possible(known)
 }
 
-// unordered reports whether a bound has characters whose order depends on the encoding, or is empty, which may stand for no value.
+// unordered reports whether a bound has characters whose order depends on the encoding, or is
+// empty, which may stand for no value.
 func (v Values) unordered() bool {
 	return slices.ContainsFunc(v.Ranges, func(r ValueRange) bool { return unorderedText(r.Low) || unorderedText(r.High) })
 }
@@ -176,7 +184,8 @@ func unorderedText(s *string) bool {
 // Possible is false: a tombstone has no rows.
 func (Tombstone) Possible(Domain) bool { return false }
 
-// Possible reports whether a value of the domain is among those of the segment, for every dimension.
+// Possible reports whether a value of the domain is among those of the segment, for every
+// dimension.
 func (s DimValueSet) Possible(d Domain) bool {
 	for dimension, values := range s.Values {
 		allowed, restricted := d[dimension]
@@ -206,8 +215,9 @@ func (s Single) Possible(d Domain) bool {
 	return r.Possible(d)
 }
 
-// Possible reports whether the domain has a tuple in [Start, End), looking at the dimensions from left to right: as long as the tuples
-// considered begin like a bound, that bound limits the next dimension too.
+// Possible reports whether the domain has a tuple in [Start, End), looking at the dimensions from
+// left to right: as long as the tuples considered begin like a bound, that bound limits the next
+// dimension too.
 func (s Range) Possible(d Domain) bool {
 	for _, dimension := range s.Dimensions {
 		if v, restricted := d[dimension]; restricted && !v.Null && len(v.Ranges) == 0 {

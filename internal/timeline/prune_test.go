@@ -43,8 +43,9 @@ func TestRangePossible(t *testing.T) {
 	}
 }
 
-// TestRangePossibleNeverLosesRows compares pruning with looking at every tuple of a small alphabet: a segment that has a matching tuple must
-// be possible, and where gaps between letters don't matter (points only), one that has none must not be.
+// TestRangePossibleNeverLosesRows compares pruning with looking at every tuple of a small alphabet:
+// a segment that has a matching tuple must be possible, and where gaps between letters don't matter
+// (points only), one that has none must not be.
 func TestRangePossibleNeverLosesRows(t *testing.T) {
 	letters := []*string{nil, new("a"), new("b"), new("c"), new("d")}
 	rank := func(v *string) int {
@@ -118,7 +119,8 @@ func TestRangePossibleNeverLosesRows(t *testing.T) {
 	}
 }
 
-// The keys are written out by hand as the reference's JSON writer has them: a list with one list of texts for each dimension.
+// The keys are written out by hand as the reference's JSON writer has them: a list with one list of
+// texts for each dimension.
 func TestHashedSegmentsArePrunedByTheHashOfTheirKeys(t *testing.T) {
 	const buckets = 16
 	bucket := func(key string) int { return int(GroupHash([]byte(key)) % buckets) }

@@ -12,7 +12,8 @@ import (
 // TimeColumn is the column every segment has; the lists of dimensions leave it out.
 const TimeColumn = "__time"
 
-// Schema lists the columns of a segment. Thousands of segments have the same one and share the value: it is immutable.
+// Schema lists the columns of a segment. Thousands of segments have the same one and share the
+// value: it is immutable.
 type Schema struct {
 	Columns []Column
 
@@ -22,8 +23,9 @@ type Schema struct {
 // Column describes one column of a segment.
 type Column struct {
 	Name string `json:"name"`
-	// Type is the type in the words of the wire: LONG, DOUBLE, FLOAT, STRING, ARRAY<LONG>, COMPLEX<json>, ... Empty if not known, as for
-	// descriptors that came from elsewhere with names only.
+	// Type is the type in the words of the wire: LONG, DOUBLE, FLOAT, STRING, ARRAY<LONG>,
+	// COMPLEX<json>, ... Empty if not known, as for descriptors that came from elsewhere with names
+	// only.
 	Type string `json:"type,omitempty"`
 	// MultiValue is whether a STRING column may have several values in a row.
 	MultiValue bool `json:"multiValue,omitempty"`
@@ -73,7 +75,8 @@ func (s *Schema) JSON() []byte {
 	return text
 }
 
-// Fingerprint names the schema: SHA-256 of its JSON, in hexadecimal. Equal fingerprints are equal schemas.
+// Fingerprint names the schema: SHA-256 of its JSON, in hexadecimal. Equal fingerprints are equal
+// schemas.
 func (s *Schema) Fingerprint() string { return s.fingerprint }
 
 // Dimensions returns the names of the columns that are neither time nor metrics, in their order.

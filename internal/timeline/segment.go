@@ -6,19 +6,23 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// BinaryVersion is what descriptors of new segments carry: the reference's number for its segment format, which clients show.
+// BinaryVersion is what descriptors of new segments carry: the reference's number for its segment
+// format, which clients show.
 const BinaryVersion = 9
 
-// Segment describes a published segment. It is immutable once it is in a timeline; its parts may be shared with other segments.
+// Segment describes a published segment. It is immutable once it is in a timeline; its parts may be
+// shared with other segments.
 type Segment struct {
 	ID    SegmentID
 	Shard ShardSpec
 	// Schema is the columns; nil for a tombstone.
 	Schema *Schema
-	// File names the bytes. Several ids share one file after an append was upgraded into a newer version. Empty for a tombstone, in
-	// descriptors that came from elsewhere, and in timelines where it is the text of the id.
+	// File names the bytes. Several ids share one file after an append was upgraded into a newer
+	// version. Empty for a tombstone, in descriptors that came from elsewhere, and in timelines where
+	// it is the text of the id.
 	File string
-	// Location says where the bytes are in deep storage, in relation to the id: see Locate and LoadSpec. None where it was left out.
+	// Location says where the bytes are in deep storage, in relation to the id: see Locate and
+	// LoadSpec. None where it was left out.
 	Location Location
 	// Size is the bytes on disk; Rows the number of rows, or -1 if not known.
 	Size, Rows    int64
@@ -32,7 +36,8 @@ type Details struct {
 	// LastCompactionState is the JSON of the settings the segment was compacted with, or nil.
 	LastCompactionState json.RawMessage
 	Projections         []string
-	// IndexingState is the fingerprint of the settings the segment was written with, if that was recorded.
+	// IndexingState is the fingerprint of the settings the segment was written with, if that was
+	// recorded.
 	IndexingState string
 }
 
@@ -42,7 +47,8 @@ func (s *Segment) IsTombstone() bool {
 	return ok
 }
 
-// WithID returns a copy under another id and shard spec, which must agree on the partition number. The bytes stay the same.
+// WithID returns a copy under another id and shard spec, which must agree on the partition number.
+// The bytes stay the same.
 func (s *Segment) WithID(id SegmentID, shard ShardSpec) *Segment {
 	c := *s
 	c.ID, c.Shard = id, shard

@@ -40,7 +40,8 @@ type segmentJSON struct {
 	Identifier          string          `json:"identifier"`
 }
 
-// nameList is column names joined by commas; arrays are read too. A name with a comma can't come back, as in the reference.
+// nameList is column names joined by commas; arrays are read too. A name with a comma can't come
+// back, as in the reference.
 type nameList []string
 
 func (l nameList) MarshalJSON() ([]byte, error) { return json.Marshal(strings.Join(l, ",")) }
@@ -97,8 +98,8 @@ func (s *Segment) JSON(fields Fields) ([]byte, error) {
 	return json.Marshal(w)
 }
 
-// UnmarshalJSON reads every form that JSON writes, and arrays of names. The schema has names only: who knows its fingerprint sets the full
-// one. "identifier" is ignored: it is derived.
+// UnmarshalJSON reads every form that JSON writes, and arrays of names. The schema has names only:
+// who knows its fingerprint sets the full one. "identifier" is ignored: it is derived.
 func (s *Segment) UnmarshalJSON(text []byte) error {
 	var w segmentJSON
 	if depth(text) > maxNesting {

@@ -75,7 +75,8 @@ func TestTombstoneJSON(t *testing.T) {
 	}
 }
 
-// TestSegmentJSONRecorded reads the segments in recorded answers of the reference system and writes them again.
+// TestSegmentJSONRecorded reads the segments in recorded answers of the reference system and writes
+// them again.
 func TestSegmentJSONRecorded(t *testing.T) {
 	files, err := filepath.Glob("../../../shared/golden/metadata/*metadata-segments*.json")
 	if err != nil || len(files) == 0 {

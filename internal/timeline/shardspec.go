@@ -1,27 +1,31 @@
 package timeline
 
-// UnknownCore is the core size of a chunk whose writer did not record it (shard specs "single" of old releases). Such a chunk is complete
-// when its ranges follow each other from open start to open end, and takes no appended segments.
+// UnknownCore is the core size of a chunk whose writer did not record it (shard specs "single" of
+// old releases). Such a chunk is complete when its ranges follow each other from open start to open
+// end, and takes no appended segments.
 const UnknownCore = -1
 
-// ShardSpec is the place of a segment among those of its chunk: its partition number, the size of the core set, and for some kinds which
-// rows it may have. It is one of Numbered, Range, Single, Hashed, Tombstone, None, Linear, DimValueSet and NumberedOverwrite. Values are
-// immutable and JSON is that of the reference.
+// ShardSpec is the place of a segment among those of its chunk: its partition number, the size of
+// the core set, and for some kinds which rows it may have. It is one of Numbered, Range, Single,
+// Hashed, Tombstone, None, Linear, DimValueSet and NumberedOverwrite. Values are immutable and JSON
+// is that of the reference.
 type ShardSpec interface {
 	// Type is the "type" of the JSON form.
 	Type() string
 	// PartitionNum is the partition number that belongs into the segment's id.
 	PartitionNum() int
-	// CorePartitions is the size of the core set: partitions 0 to CorePartitions-1 must all be there before any is visible. 0 is a set
-	// that is complete with any member; UnknownCore see there.
+	// CorePartitions is the size of the core set: partitions 0 to CorePartitions-1 must all be there
+	// before any is visible. 0 is a set that is complete with any member; UnknownCore see there.
 	CorePartitions() int
-	// Possible reports whether the segment may have a row that the domain lets through. False is certain, true is not.
+	// Possible reports whether the segment may have a row that the domain lets through. False is
+	// certain, true is not.
 	Possible(d Domain) bool
 
 	shardSpec()
 }
 
-// Numbered is partition Partition of a core set of Core segments; Core is 0 for sets that only ever had rows appended.
+// Numbered is partition Partition of a core set of Core segments; Core is 0 for sets that only ever
+// had rows appended.
 type Numbered struct {
 	Partition, Core int
 }
@@ -43,7 +47,8 @@ type Single struct {
 	Core       int
 }
 
-// Hashed holds the rows whose hash of Dimensions (all dimensions and the time if empty) falls into bucket Bucket of Buckets.
+// Hashed holds the rows whose hash of Dimensions (all dimensions and the time if empty) falls into
+// bucket Bucket of Buckets.
 type Hashed struct {
 	Partition, Core int
 	Bucket, Buckets int
@@ -68,8 +73,9 @@ type DimValueSet struct {
 	Values          map[string][]string
 }
 
-// NumberedOverwrite replaced the root partitions [RootStart, RootEnd) of its chunk, at the same version, with a group of GroupSize
-// segments of minor version Minor. Read only: nothing in Henge writes it.
+// NumberedOverwrite replaced the root partitions [RootStart, RootEnd) of its chunk, at the same
+// version, with a group of GroupSize segments of minor version Minor. Read only: nothing in Henge
+// writes it.
 type NumberedOverwrite struct {
 	Partition          int
 	RootStart, RootEnd int
@@ -117,7 +123,8 @@ func (Linear) shardSpec()            {}
 func (DimValueSet) shardSpec()       {}
 func (NumberedOverwrite) shardSpec() {}
 
-// WithCore returns the shard spec with another core size, or unchanged if its kind has no core size to change.
+// WithCore returns the shard spec with another core size, or unchanged if its kind has no core size
+// to change.
 func WithCore(s ShardSpec, core int) ShardSpec {
 	switch s := s.(type) {
 	case Numbered:

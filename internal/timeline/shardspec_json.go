@@ -30,7 +30,8 @@ type shardSpecJSON struct {
 	problem                *fault.Error
 }
 
-// ParseShardSpec reads the JSON form of a shard spec. A missing text or null is None, as in the reference.
+// ParseShardSpec reads the JSON form of a shard spec. A missing text or null is None, as in the
+// reference.
 func ParseShardSpec(text []byte) (ShardSpec, error) {
 	if len(text) == 0 || string(text) == "null" {
 		return None{}, nil

@@ -97,7 +97,8 @@ func TestShardSpecRefused(t *testing.T) {
 	}
 }
 
-// TestWithCoreKnowsEveryKind fails when a shard spec is added that WithCore or the JSON do not know.
+// TestWithCoreKnowsEveryKind fails when a shard spec is added that WithCore or the JSON do not
+// know.
 func TestWithCoreKnowsEveryKind(t *testing.T) {
 	kinds := []ShardSpec{Numbered{}, Range{}, Single{}, Hashed{}, Tombstone{}, None{}, Linear{}, DimValueSet{}, NumberedOverwrite{}}
 	for _, s := range kinds {

@@ -27,8 +27,8 @@ func Added(segments ...*Segment) []Change {
 	return changes
 }
 
-// State is the timelines of all datasources at one number of the change stream. It is immutable: a query that keeps a State sees one
-// moment, however long it runs.
+// State is the timelines of all datasources at one number of the change stream. It is immutable: a
+// query that keeps a State sees one moment, however long it runs.
 type State struct {
 	number      int64
 	dataSources map[string]*Timeline

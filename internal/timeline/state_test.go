@@ -83,7 +83,8 @@ func TestPublishedWait(t *testing.T) {
 	}
 }
 
-// TestMemoryOfSegments bounds what a segment costs a broker, which may spend 500 bytes, in the worst layout: each segment a chunk of its own.
+// TestMemoryOfSegments bounds what a segment costs a broker, which may spend 500 bytes, in the
+// worst layout: each segment a chunk of its own.
 func TestMemoryOfSegments(t *testing.T) {
 	const n = 100_000
 	heap := func() uint64 {

@@ -7,16 +7,19 @@ import (
 	"github.com/hengedb/henge/internal/chrono"
 )
 
-// Timeline is the used segments of one datasource. It is immutable; nil is the empty one. All methods are safe for use by many goroutines.
+// Timeline is the used segments of one datasource. It is immutable; nil is the empty one. All
+// methods are safe for use by many goroutines.
 type Timeline struct {
 	root     *node
 	segments int
 	bytes    int64
 }
 
-// Holder is a visible chunk and a part of its interval where it is visible. A chunk that a newer one interrupts has several holders.
+// Holder is a visible chunk and a part of its interval where it is visible. A chunk that a newer
+// one interrupts has several holders.
 type Holder struct {
-	// Interval is where the chunk is visible, clipped to what was asked for. Rows outside of it must not be read.
+	// Interval is where the chunk is visible, clipped to what was asked for. Rows outside of it must
+	// not be read.
 	Interval chrono.Interval
 	Chunk    *Chunk
 }
@@ -24,7 +27,8 @@ type Holder struct {
 // Version is the version of the chunk.
 func (h Holder) Version() string { return h.Chunk.Version }
 
-// Segments returns the visible segments, tombstones included, by partition number. The caller must not change the slice.
+// Segments returns the visible segments, tombstones included, by partition number. The caller must
+// not change the slice.
 func (h Holder) Segments() []*Segment { return h.Chunk.Segments() }
 
 // Len returns the number of segments; Bytes the sum of their sizes.
@@ -50,8 +54,9 @@ func (t *Timeline) tree() *node {
 	return t.root
 }
 
-// Apply returns the timeline after changes, the later of two to one id winning: adding what is there replaces the descriptor, removing what
-// is not there does nothing. The cost is O(log n) for each chunk touched, plus the size of those chunks.
+// Apply returns the timeline after changes, the later of two to one id winning: adding what is
+// there replaces the descriptor, removing what is not there does nothing. The cost is O(log n) for
+// each chunk touched, plus the size of those chunks.
 func (t *Timeline) Apply(changes []Change) *Timeline {
 	if len(changes) == 0 {
 		return t
@@ -87,7 +92,8 @@ func (t *Timeline) Apply(changes []Change) *Timeline {
 	return &next
 }
 
-// edit returns a chunk (nil: there is none) after changes to its members, sorted by partition, and keeps the sums of t.
+// edit returns a chunk (nil: there is none) after changes to its members, sorted by partition, and
+// keeps the sums of t.
 func (t *Timeline) edit(c *Chunk, changes []Change) *Chunk {
 	var members []*Segment
 	if c != nil {
@@ -145,16 +151,18 @@ func (t *Timeline) All() iter.Seq[*Segment] {
 	}
 }
 
-// Chunks returns every chunk that overlaps the interval, visible or not, complete or not, by interval and version.
+// Chunks returns every chunk that overlaps the interval, visible or not, complete or not, by
+// interval and version.
 func (t *Timeline) Chunks(iv chrono.Interval) []*Chunk { return t.tree().overlapping(iv, nil) }
 
-// Lookup returns what a query over the intervals sees, by time: rules R1 to R3. The holders do not overlap. Intervals may come in any order
-// and overlap each other; an instant is answered once.
+// Lookup returns what a query over the intervals sees, by time: rules R1 to R3. The holders do not
+// overlap. Intervals may come in any order and overlap each other; an instant is answered once.
 func (t *Timeline) Lookup(intervals ...chrono.Interval) []Holder {
 	return t.lookup(intervals, (*Chunk).IsComplete)
 }
 
-// LookupIncomplete is Lookup as if every chunk were complete: what would be seen once everything is there.
+// LookupIncomplete is Lookup as if every chunk were complete: what would be seen once everything is
+// there.
 func (t *Timeline) LookupIncomplete(intervals ...chrono.Interval) []Holder {
 	return t.lookup(intervals, func(*Chunk) bool { return true })
 }
@@ -181,8 +189,9 @@ func (t *Timeline) lookup(intervals []chrono.Interval, eligible func(*Chunk) boo
 	return holders
 }
 
-// sweep walks over the chunks, which are sorted by start and overlap iv, and tells for each part of iv which chunk wins there (rule R2).
-// Parts come by time; one chunk may come in several adjoining parts.
+// sweep walks over the chunks, which are sorted by start and overlap iv, and tells for each part of
+// iv which chunk wins there (rule R2). Parts come by time; one chunk may come in several adjoining
+// parts.
 func sweep(chunks []*Chunk, iv chrono.Interval, emit func(*Chunk, chrono.Interval)) {
 	var open contenders
 	for at := iv.Start; at < iv.End; {
@@ -205,7 +214,8 @@ func sweep(chunks []*Chunk, iv chrono.Interval, emit func(*Chunk, chrono.Interva
 	}
 }
 
-// contenders is a heap of chunks with the winner on top. Losers that have ended stay until they get to the top.
+// contenders is a heap of chunks with the winner on top. Losers that have ended stay until they get
+// to the top.
 type contenders []*Chunk
 
 func (h *contenders) push(c *Chunk) {

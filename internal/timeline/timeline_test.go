@@ -10,7 +10,8 @@ import (
 	"github.com/hengedb/henge/internal/chrono"
 )
 
-// Tests write segments as "from-to:version:partition/core", with one character per instant, or a kind in place of "partition/core".
+// Tests write segments as "from-to:version:partition/core", with one character per instant, or a
+// kind in place of "partition/core".
 func segments(t testing.TB, texts string) []*Segment {
 	t.Helper()
 	var list []*Segment

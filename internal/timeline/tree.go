@@ -7,9 +7,10 @@ import (
 	"github.com/hengedb/henge/internal/chrono"
 )
 
-// node is a treap of chunks ordered by interval (start, then end) and version, with the latest end of each subtree, so that the chunks that
-// overlap an interval are found without visiting the others. Nodes are never changed: put and drop copy the path from the root, which is
-// O(log n). Priorities are hashes of the keys, so equal sets have equal shapes.
+// node is a treap of chunks ordered by interval (start, then end) and version, with the latest end
+// of each subtree, so that the chunks that overlap an interval are found without visiting the
+// others. Nodes are never changed: put and drop copy the path from the root, which is O(log n).
+// Priorities are hashes of the keys, so equal sets have equal shapes.
 type node struct {
 	chunk       *Chunk
 	left, right *node
@@ -150,8 +151,8 @@ func join(a, b *node) *node {
 	}
 }
 
-// build returns the tree of chunks that are sorted by key, in linear time: the right spine grows on a stack, and a node that leaves the
-// spine is final.
+// build returns the tree of chunks that are sorted by key, in linear time: the right spine grows on
+// a stack, and a node that leaves the spine is final.
 func build(chunks []*Chunk) *node {
 	var spine []*node
 	for _, c := range chunks {

@@ -1,6 +1,7 @@
 package vector
 
-// AppendRows appends the given rows of src, or with rows nil all of them. Strings are shared, not copied.
+// AppendRows appends the given rows of src, or with rows nil all of them. Strings are shared, not
+// copied.
 func (b *Builder) AppendRows(src *Vector, rows []uint32) {
 	n := src.Len
 	if rows != nil {
@@ -93,7 +94,8 @@ func (b *Builder) Bytes() int64 {
 	return n
 }
 
-// Bytes returns an estimate of the memory that v keeps, its text included and its dictionary, which others may share, left out.
+// Bytes returns an estimate of the memory that v keeps, its text included and its dictionary, which
+// others may share, left out.
 func (v *Vector) Bytes() int64 {
 	n := 8*int64(cap(v.Longs)+cap(v.Doubles)+len(v.Valid)) + 4*int64(cap(v.Floats)+cap(v.Codes)+cap(v.Offsets)) + 16*int64(cap(v.Strings))
 	for _, s := range v.Strings {
@@ -171,7 +173,8 @@ func (b *BatchBuilder) Build() *Batch {
 	return out
 }
 
-// Bytes returns an estimate of the memory that the rows of b take when they are copied into flat vectors.
+// Bytes returns an estimate of the memory that the rows of b take when they are copied into flat
+// vectors.
 func (b *Batch) Bytes() int64 {
 	n := int64(0)
 	for _, c := range b.Cols {
@@ -221,7 +224,8 @@ func valueBytes(v *Vector, i int) int64 {
 	return 8
 }
 
-// Concat returns the rows that count of all batches, which have columns of the given types, as one flat batch.
+// Concat returns the rows that count of all batches, which have columns of the given types, as one
+// flat batch.
 func Concat(types []Type, batches []*Batch) *Batch {
 	n := 0
 	for _, b := range batches {
@@ -234,7 +238,8 @@ func Concat(types []Type, batches []*Batch) *Batch {
 	return out.Build()
 }
 
-// OwnStrings returns v with its text copied into memory of its own, so that it outlives what v's text lies in.
+// OwnStrings returns v with its text copied into memory of its own, so that it outlives what v's
+// text lies in.
 func (v *Vector) OwnStrings() *Vector {
 	switch {
 	case v.Child != nil:

@@ -1,10 +1,12 @@
 package vector
 
-// Batch is a run of rows: one vector per column, all of N rows, and optionally a selection of those that count.
+// Batch is a run of rows: one vector per column, all of N rows, and optionally a selection of those
+// that count.
 type Batch struct {
 	N    int
 	Cols []*Vector
-	// Sel names the rows that count, ascending; nil: all N of them. None is attached when nothing was filtered.
+	// Sel names the rows that count, ascending; nil: all N of them. None is attached when nothing was
+	// filtered.
 	Sel []uint32
 }
 

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Bitmap is a set of row numbers: bit i of word i/64. As a validity map a set bit means the row has a value, and a nil Bitmap
-// means that every row has one.
+// Bitmap is a set of row numbers: bit i of word i/64. As a validity map a set bit means the row has
+// a value, and a nil Bitmap means that every row has one.
 type Bitmap []uint64
 
 // NewBitmap returns a bitmap of n clear bits.
@@ -71,7 +71,8 @@ func (b Bitmap) Rows(out []uint32) []uint32 {
 	return out[:n]
 }
 
-// And intersects two validity maps of n rows; either may be nil. The result may share storage with an argument.
+// And intersects two validity maps of n rows; either may be nil. The result may share storage with
+// an argument.
 func And(a, b Bitmap, n int) Bitmap {
 	if a == nil {
 		return b
@@ -86,8 +87,8 @@ func And(a, b Bitmap, n int) Bitmap {
 	return out
 }
 
-// Choose returns the validity map of n rows of which those in taken come from a column with the map a, and the others from one with the map b; both may
-// be nil.
+// Choose returns the validity map of n rows of which those in taken come from a column with the map
+// a, and the others from one with the map b; both may be nil.
 func Choose(taken, a, b Bitmap, n int) Bitmap {
 	if a == nil && b == nil {
 		return nil

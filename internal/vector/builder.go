@@ -58,7 +58,8 @@ func (b *Builder) AppendDouble(x float64) { b.v.Doubles = append(b.v.Doubles, x)
 // AppendFloat appends x to a Float builder.
 func (b *Builder) AppendFloat(x float32) { b.v.Floats = append(b.v.Floats, x); b.v.Len++ }
 
-// AppendString appends x to a String or Complex builder. The builder keeps x, not a copy of its bytes.
+// AppendString appends x to a String or Complex builder. The builder keeps x, not a copy of its
+// bytes.
 func (b *Builder) AppendString(x string) { b.v.Strings = append(b.v.Strings, x); b.v.Len++ }
 
 // Child returns the builder of a list's elements: append them, then call AppendList.
@@ -67,7 +68,8 @@ func (b *Builder) Child() *Builder { return b.child }
 // Type returns the type of the vector that is built.
 func (b *Builder) Type() Type { return b.v.Type }
 
-// AppendList ends a row of a List builder: its elements are those appended to Child since the row before.
+// AppendList ends a row of a List builder: its elements are those appended to Child since the row
+// before.
 func (b *Builder) AppendList() {
 	b.v.Offsets = append(b.v.Offsets, uint32(b.child.Len()))
 	b.v.Len++
@@ -118,8 +120,8 @@ func (b *Builder) AppendRange(src *Vector, lo, hi int) {
 	b.v.Len += hi - lo
 }
 
-// Append appends a boxed value: int64, float64, float32, string, []any or nil, fitting the type. It panics on any other, which is
-// a mistake of the caller's code.
+// Append appends a boxed value: int64, float64, float32, string, []any or nil, fitting the type. It
+// panics on any other, which is a mistake of the caller's code.
 func (b *Builder) Append(value any) {
 	switch x := value.(type) {
 	case nil:

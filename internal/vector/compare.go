@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// Compare orders row i of a against row j of b, vectors of the same type: -1, 0 or 1. Null is lowest; text compares by bytes, NaN is
-// above all numbers, -0.0 below 0.0; lists compare element by element, the shorter first.
+// Compare orders row i of a against row j of b, vectors of the same type: -1, 0 or 1. Null is
+// lowest; text compares by bytes, NaN is above all numbers, -0.0 below 0.0; lists compare element
+// by element, the shorter first.
 func Compare(a *Vector, i int, b *Vector, j int) int {
 	an, bn := a.IsNull(i), b.IsNull(j)
 	if an || bn {
@@ -48,7 +49,8 @@ func CompareDoubles(x, y float64) int {
 	return cmp.Compare(doubleOrder(x), doubleOrder(y))
 }
 
-// Same reports whether two rows are one group: nulls are the same, and so are NaNs; -0.0 and 0.0 are not.
+// Same reports whether two rows are one group: nulls are the same, and so are NaNs; -0.0 and 0.0
+// are not.
 func Same(a *Vector, i int, b *Vector, j int) bool {
 	an, bn := a.IsNull(i), b.IsNull(j)
 	if an || bn {

@@ -7,9 +7,9 @@ import (
 	"weak"
 )
 
-// DictCache remembers what was computed from the entries of dictionaries, one value of T for each entry, as long as the dictionary, or its
-// source, lives.
-// The zero DictCache is empty. Safe for use by many goroutines.
+// DictCache remembers what was computed from the entries of dictionaries, one value of T for each
+// entry, as long as the dictionary, or its source, lives. The zero DictCache is empty. Safe for use
+// by many goroutines.
 type DictCache[T any] struct {
 	mu      sync.Mutex
 	entries map[weak.Pointer[DictSource]]*dictValues[T]
@@ -35,8 +35,9 @@ func (c *DictCache[T]) Known(d *Dict) []T {
 	return v.values
 }
 
-// Get returns what is remembered for d, after compute if that is nothing; compute gets a slice of d.Len() zero values to fill. The result
-// is nil if compute panicked, as reading a segment may. It is shared by all who ask.
+// Get returns what is remembered for d, after compute if that is nothing; compute gets a slice of
+// d.Len() zero values to fill. The result is nil if compute panicked, as reading a segment may. It
+// is shared by all who ask.
 func (c *DictCache[T]) Get(d *Dict, compute func(out []T)) []T {
 	v := c.place(d)
 	v.once.Do(func() {

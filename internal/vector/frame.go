@@ -14,7 +14,8 @@ import (
 	"github.com/hengedb/henge/internal/invariant"
 )
 
-// A frame is a batch as bytes: what exchanges send and what spilling writes. All numbers are little endian.
+// A frame is a batch as bytes: what exchanges send and what spilling writes. All numbers are little
+// endian.
 //
 //	 0  4  "HGVF"
 //	 4  1  version
@@ -25,7 +26,8 @@ import (
 //	16  4  CRC-32C of bytes 0..16 and the payload
 //	20     payload: the columns
 //
-// A column is its type, an encoding byte (0 flat, 1 constant, 2 dictionary; bit 7: nulls follow), and its values:
+// A column is its type, an encoding byte (0 flat, 1 constant, 2 dictionary; bit 7: nulls follow),
+// and its values:
 //
 //	type     kind byte; a list is followed by its element type, a complex type by a length byte and its name
 //	nulls    ceil(n/64) words of validity, n being 1 for constants
@@ -34,7 +36,8 @@ import (
 //	codes    sorted byte, entries (4), entries+1 offsets, the bytes, then n codes of 4 bytes
 //	list     n+1 offsets, child length (4), the child's encoding and values
 //
-// A frame travels between releases: a new meaning gets a new version, and decoders refuse versions they do not know.
+// A frame travels between releases: a new meaning gets a new version, and decoders refuse versions
+// they do not know.
 const (
 	frameMagic   = "HGVF"
 	frameVersion = 1
@@ -186,12 +189,14 @@ func boolByte(b bool) byte {
 	return 0
 }
 
-// smallDict reports whether sending all of d costs less than looking for the entries that n rows use.
+// smallDict reports whether sending all of d costs less than looking for the entries that n rows
+// use.
 func smallDict(d *Dict, n int) bool { return d.Len() <= n/2 || d.Len() <= 16 }
 
 // shrinkDict returns v over a dictionary that has only the entries its rows use.
 func shrinkDict(v *Vector, n int) *Vector {
-	// A small hash table of the codes met, plus one, and their places among the entries: n rows of a dictionary that may have millions.
+	// A small hash table of the codes met, plus one, and their places among the entries: n rows of a
+	// dictionary that may have millions.
 	shift := 31 - bits.Len(uint(max(n, 4)-1))
 	met, places := make([]uint32, 1<<(32-shift)), make([]uint32, 1<<(32-shift))
 	entries := make([]string, 0, n)
@@ -218,8 +223,8 @@ func shrinkDict(v *Vector, n int) *Vector {
 	return &out
 }
 
-// DecodeFrame reads the frame at the start of p and returns how many bytes it took. It copies: p may be reused. Damage is an error
-// that errors.Is finds as ErrCorruptFrame.
+// DecodeFrame reads the frame at the start of p and returns how many bytes it took. It copies: p
+// may be reused. Damage is an error that errors.Is finds as ErrCorruptFrame.
 func DecodeFrame(p []byte) (*Batch, int, error) {
 	size, err := frameSize(p)
 	if err != nil {
@@ -493,7 +498,8 @@ type FrameReader struct {
 // NewFrameReader returns a reader from r, which should be buffered.
 func NewFrameReader(r io.Reader) *FrameReader { return &FrameReader{r: r} }
 
-// Next returns the next batch, which shares nothing with the reader, or io.EOF at the end of the stream.
+// Next returns the next batch, which shares nothing with the reader, or io.EOF at the end of the
+// stream.
 func (f *FrameReader) Next() (*Batch, error) {
 	var head [frameHeader]byte
 	if _, err := io.ReadFull(f.r, head[:]); err != nil {

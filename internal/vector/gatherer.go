@@ -2,7 +2,8 @@ package vector
 
 import "github.com/hengedb/henge/internal/invariant"
 
-// Gatherer gathers rows into memory that it uses again with the next call: what it returned before is then invalid. The zero Gatherer is ready.
+// Gatherer gathers rows into memory that it uses again with the next call: what it returned before
+// is then invalid. The zero Gatherer is ready.
 type Gatherer struct {
 	out     Vector
 	longs   []int64
@@ -10,7 +11,8 @@ type Gatherer struct {
 	codes   []uint32
 }
 
-// Gather returns the given rows of v, as Vector.Gather does. They may be rows of what it returned before, if these ascend.
+// Gather returns the given rows of v, as Vector.Gather does. They may be rows of what it returned
+// before, if these ascend.
 func (g *Gatherer) Gather(v *Vector, rows []uint32) *Vector {
 	if v.Valid != nil || v.Const {
 		return v.Gather(rows)

@@ -51,8 +51,9 @@ func load32(s string) uint32 {
 	return uint32(s[0]) | uint32(s[1])<<8 | uint32(s[2])<<16 | uint32(s[3])<<24
 }
 
-// DoubleWord returns the bits of x such that values which are one group have equal bits: every NaN becomes the same. Zeros of different
-// signs are different groups, as they are to the reference system, though equal to the operator =.
+// DoubleWord returns the bits of x such that values which are one group have equal bits: every NaN
+// becomes the same. Zeros of different signs are different groups, as they are to the reference
+// system, though equal to the operator =.
 func DoubleWord(x float64) uint64 {
 	if x != x {
 		return math.Float64bits(math.NaN())
@@ -90,8 +91,9 @@ func OneZero(v *Vector) *Vector {
 
 const nullHash = 0x9e3779b97f4a7c15
 
-// HashRows sets out[i] to a hash of row i of cols, for the len(out) rows. Rows that compare equal have equal hashes whatever their
-// encoding, in every process of this protocol version: exchanges and spilled partitions rely on it.
+// HashRows sets out[i] to a hash of row i of cols, for the len(out) rows. Rows that compare equal
+// have equal hashes whatever their encoding, in every process of this protocol version: exchanges
+// and spilled partitions rely on it.
 func HashRows(cols []*Vector, out []uint64) {
 	for i := range out {
 		out[i] = hashC
@@ -168,8 +170,8 @@ func hashOne(v *Vector, i int) uint64 {
 	return 0
 }
 
-// KeyText appends bytes that are equal exactly for values that are one group: the grouping form of lists and other values without a
-// form of one word. Null differs from everything else.
+// KeyText appends bytes that are equal exactly for values that are one group: the grouping form of
+// lists and other values without a form of one word. Null differs from everything else.
 func KeyText(dst []byte, v *Vector, i int) []byte {
 	if v.IsNull(i) {
 		return append(dst, 0)

@@ -7,12 +7,14 @@ import (
 	"strings"
 )
 
-// AppendDouble appends the text of a DOUBLE as results and casts show it, which is that of Java's Double.toString since release 19: the
-// shortest digits that read back as x, at least one after the point, plain from 1e-3 up to 1e7 and otherwise as d.dddE±n.
+// AppendDouble appends the text of a DOUBLE as results and casts show it, which is that of Java's
+// Double.toString since release 19: the shortest digits that read back as x, at least one after the
+// point, plain from 1e-3 up to 1e7 and otherwise as d.dddE±n.
 func AppendDouble(dst []byte, x float64) []byte { return appendFloating(dst, x, 64) }
 
-// AppendFloat appends the text of a FLOAT: the shortest digits that read back as the same 32-bit number, in the form of AppendDouble. Of whole
-// numbers beyond 24 bits it has the digits that such a number is good for, as Java's Float.toString before release 19.
+// AppendFloat appends the text of a FLOAT: the shortest digits that read back as the same 32-bit
+// number, in the form of AppendDouble. Of whole numbers beyond 24 bits it has the digits that such
+// a number is good for, as Java's Float.toString before release 19.
 func AppendFloat(dst []byte, x float32) []byte {
 	if abs := math.Abs(float64(x)); abs >= 1<<24 && abs < 1<<63 {
 		_, exponent := math.Frexp(abs)
@@ -54,7 +56,8 @@ func appendFloating(dst []byte, x float64, bits int) []byte {
 	digits := strconv.AppendFloat(buf[:0], x, 'e', -1, bits)
 	mark := strings.IndexByte(string(digits), 'e')
 	if i := strings.IndexByte(string(digits[:mark]), '.'); i < 0 {
-		// One digit would do, but two are shown, and they are chosen to be nearest: 4.9E-324, not 5.0E-324.
+		// One digit would do, but two are shown, and they are chosen to be nearest: 4.9E-324, not
+		// 5.0E-324.
 		digits = strconv.AppendFloat(buf[:0], x, 'e', 1, bits)
 		mark = strings.IndexByte(string(digits), 'e')
 	}

@@ -14,8 +14,8 @@ type Order struct {
 	NullsFirst bool
 }
 
-// SortKeys holds one byte string per row whose order by bytes is the order of the rows by several columns. Rows compare with one
-// bytes.Compare, whatever the types are.
+// SortKeys holds one byte string per row whose order by bytes is the order of the rows by several
+// columns. Rows compare with one bytes.Compare, whatever the types are.
 //
 //	value     marker, then the bytes; DESC inverts the bytes, not the marker
 //	marker    0 null first, 1 value, 2 null last
@@ -39,7 +39,8 @@ func (k *SortKeys) Key(i int) []byte {
 	return k.data[at:end]
 }
 
-// span returns where the key of row i lies. Rows that are sorted are looked at in any order: what is computed need not be fetched.
+// span returns where the key of row i lies. Rows that are sorted are looked at in any order: what
+// is computed need not be fetched.
 func (k *SortKeys) span(i int) (at, end uint32) {
 	if k.size > 0 {
 		at = uint32(i) * k.size
@@ -48,10 +49,12 @@ func (k *SortKeys) span(i int) (at, end uint32) {
 	return k.offs[i], k.offs[i+1]
 }
 
-// Prefix returns eight bytes of the key of row i, after those that all keys here have in common, as a number that orders like them.
+// Prefix returns eight bytes of the key of row i, after those that all keys here have in common, as
+// a number that orders like them.
 func (k *SortKeys) Prefix(i int) uint64 { return k.word(i, 0) }
 
-// word returns the eight bytes of the key of row i behind words others; beyond the end they are 0. No key begins with another one.
+// word returns the eight bytes of the key of row i behind words others; beyond the end they are 0.
+// No key begins with another one.
 func (k *SortKeys) word(i int, words uint32) uint64 {
 	at, end := k.span(i)
 	at += k.same + 8*words
@@ -82,8 +85,8 @@ func (k *SortKeys) Order() []uint32 {
 // fewPlaces is up to how many rows are sorted by comparing them.
 const fewPlaces = 256
 
-// sort orders rows whose keys have so many words in common: by the next one, and then those that are equal in it by the one after. Other
-// is as long as places, or nil.
+// sort orders rows whose keys have so many words in common: by the next one, and then those that
+// are equal in it by the one after. Other is as long as places, or nil.
 func (k *SortKeys) sort(places, other []place, words uint32) {
 	var differ uint64
 	for i := range places {
@@ -111,7 +114,8 @@ func (k *SortKeys) sort(places, other []place, words uint32) {
 	}
 }
 
-// sortFew orders rows whose keys have so many words in common by comparing the next one, and only where that is equal what follows.
+// sortFew orders rows whose keys have so many words in common by comparing the next one, and only
+// where that is equal what follows.
 func (k *SortKeys) sortFew(places []place, words uint32) {
 	for i := range places {
 		places[i].prefix = k.word(int(places[i].row), words)
@@ -146,8 +150,9 @@ func (k *SortKeys) decided(places []place, words uint32) bool {
 	return true
 }
 
-// sortByPrefix sorts by the bytes of the prefix in which there are differences, the lowest first (a radix sort, which is stable), or by
-// comparing when there are few rows. Other is as long as places if these are not few.
+// sortByPrefix sorts by the bytes of the prefix in which there are differences, the lowest first (a
+// radix sort, which is stable), or by comparing when there are few rows. Other is as long as places
+// if these are not few.
 func sortByPrefix(places, other []place, differ uint64) {
 	if len(places) < fewPlaces {
 		slices.SortStableFunc(places, func(a, b place) int { return cmp.Compare(a.prefix, b.prefix) })
@@ -186,7 +191,8 @@ func (k *SortKeys) Bytes() int64 { return int64(cap(k.data)) + 4*int64(cap(k.off
 // MaxSortKeyBytes bounds the keys of one SortKeys: offsets are 32 bits wide.
 const MaxSortKeyBytes = math.MaxUint32
 
-// NewSortKeys builds the keys of n rows of cols. The caller keeps runs small enough for MaxSortKeyBytes.
+// NewSortKeys builds the keys of n rows of cols. The caller keeps runs small enough for
+// MaxSortKeyBytes.
 func NewSortKeys(cols []*Vector, orders []Order, n int) *SortKeys {
 	k := &SortKeys{offs: make([]uint32, n+1)}
 	if len(cols) > 0 && !cols[0].HasNulls() {

@@ -46,7 +46,8 @@ var JSON = ComplexOf("json")
 // ListOf returns the type of lists of elem.
 func ListOf(elem Type) Type { return Type{Kind: KindList, more: unique.Make(typeMore{elem: elem})} }
 
-// ComplexOf returns the opaque type called name ("json", "HLLSketch", "hyperUnique"); an empty name is an unknown complex type.
+// ComplexOf returns the opaque type called name ("json", "HLLSketch", "hyperUnique"); an empty name
+// is an unknown complex type.
 func ComplexOf(name string) Type {
 	return Type{Kind: KindComplex, more: unique.Make(typeMore{name: name})}
 }
@@ -129,7 +130,8 @@ type Field struct {
 	Type Type
 }
 
-// Schema is an ordered list of columns. Names need not be unique between operators; positions identify columns.
+// Schema is an ordered list of columns. Names need not be unique between operators; positions
+// identify columns.
 type Schema struct {
 	Fields []Field
 }

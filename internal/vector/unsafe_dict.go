@@ -7,25 +7,29 @@ import (
 	"unsafe"
 )
 
-// Dict is an immutable dictionary of strings: entry i is Blob[Offsets[i]:Offsets[i+1]]. The bytes may lie in a mapped file; they
-// are valid for as long as the owner of the batch says (a segment: until its reference is released).
+// Dict is an immutable dictionary of strings: entry i is Blob[Offsets[i]:Offsets[i+1]]. The bytes
+// may lie in a mapped file; they are valid for as long as the owner of the batch says (a segment:
+// until its reference is released).
 type Dict struct {
 	Offsets []uint32
 	Blob    []byte
-	// Sorted says that the entries ascend by bytes and are distinct, so that codes compare as their strings do.
+	// Sorted says that the entries ascend by bytes and are distinct, so that codes compare as their
+	// strings do.
 	Sorted bool
-	// Rows is how many rows the column has that the dictionary belongs to, 0: not known. It tells whether evaluating all entries pays.
+	// Rows is how many rows the column has that the dictionary belongs to, 0: not known. It tells
+	// whether evaluating all entries pays.
 	Rows int
-	// Source is what the dictionary was decoded from, which may happen more than once: what is remembered of one is good for all. Nil: it has
-	// no source but itself.
+	// Source is what the dictionary was decoded from, which may happen more than once: what is
+	// remembered of one is good for all. Nil: it has no source but itself.
 	Source *DictSource
 
 	own   atomic.Pointer[DictSource]
 	ascii atomic.Int32 // 0: nobody has asked, 1: yes, 2: no
 }
 
-// DictSource stands for a stored dictionary. Whoever reads the store holds one as long as the dictionary may be decoded again. It has a size
-// from which on the runtime does not let objects share a place, and with it their lives.
+// DictSource stands for a stored dictionary. Whoever reads the store holds one as long as the
+// dictionary may be decoded again. It has a size from which on the runtime does not let objects
+// share a place, and with it their lives.
 type DictSource struct{ _ [16]byte }
 
 // source returns what stands for the dictionary.
@@ -98,8 +102,8 @@ func (d *Dict) Value(code uint32) string {
 	return unsafe.String(&b[0], len(b))
 }
 
-// Lookup returns the code of s in a sorted dictionary. When s is absent it returns the code of the first entry above s (Len, if
-// there is none) and false.
+// Lookup returns the code of s in a sorted dictionary. When s is absent it returns the code of the
+// first entry above s (Len, if there is none) and false.
 func (d *Dict) Lookup(s string) (code uint32, found bool) {
 	n := d.Len()
 	i := sort.Search(n, func(i int) bool { return d.Value(uint32(i)) >= s })

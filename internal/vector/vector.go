@@ -1,13 +1,15 @@
 package vector
 
-// Vector holds the values of one column for Len rows. Which slices are set follows from Type and the encoding (package comment).
-// A vector that has been handed on is read-only: whoever wants to change it copies it first.
+// Vector holds the values of one column for Len rows. Which slices are set follows from Type and
+// the encoding (package comment). A vector that has been handed on is read-only: whoever wants to
+// change it copies it first.
 type Vector struct {
 	Type Type
 	Len  int
 	// Const says that element 0 stands for every row, validity included.
 	Const bool
-	// Valid has a set bit for each row with a value; nil: all rows have one. Values of rows without are unspecified.
+	// Valid has a set bit for each row with a value; nil: all rows have one. Values of rows without
+	// are unspecified.
 	Valid Bitmap
 
 	Longs   []int64
@@ -15,7 +17,8 @@ type Vector struct {
 	Floats  []float32
 	Strings []string
 
-	// Codes and Dict encode a string vector; Dict is nil in other encodings. Codes of null rows are unspecified but within Dict.
+	// Codes and Dict encode a string vector; Dict is nil in other encodings. Codes of null rows are
+	// unspecified but within Dict.
 	Codes []uint32
 	Dict  *Dict
 
@@ -43,7 +46,8 @@ func New(t Type, n int) *Vector {
 	return v
 }
 
-// FromLongs, FromDoubles, FromFloats and FromStrings wrap a slice as a flat vector without copying it.
+// FromLongs, FromDoubles, FromFloats and FromStrings wrap a slice as a flat vector without copying
+// it.
 func FromLongs(x []int64) *Vector { return &Vector{Type: Long, Len: len(x), Longs: x} }
 
 // FromDoubles wraps x; see FromLongs.
@@ -131,7 +135,8 @@ func (v *Vector) ListAt(i int) (lo, hi int) {
 	return int(v.Offsets[i]), int(v.Offsets[i+1])
 }
 
-// ValueAt returns row i boxed: int64, float64, float32, string, []any or nil. For results and tests, not for loops that compute.
+// ValueAt returns row i boxed: int64, float64, float32, string, []any or nil. For results and
+// tests, not for loops that compute.
 func (v *Vector) ValueAt(i int) any {
 	if v.IsNull(i) {
 		return nil
@@ -169,7 +174,8 @@ func (v *Vector) Where(valid Bitmap) *Vector {
 	return &out
 }
 
-// Gather returns the rows of v named by rows, in their order. Constants stay constant and codes stay codes.
+// Gather returns the rows of v named by rows, in their order. Constants stay constant and codes
+// stay codes.
 func (v *Vector) Gather(rows []uint32) *Vector {
 	n := len(rows)
 	if v.Const {
@@ -224,7 +230,8 @@ func gather[T any](src []T, rows []uint32) []T {
 	return out
 }
 
-// Slice returns rows lo up to, not including, hi. Values are shared; validity is copied unless lo is a multiple of 64.
+// Slice returns rows lo up to, not including, hi. Values are shared; validity is copied unless lo
+// is a multiple of 64.
 func (v *Vector) Slice(lo, hi int) *Vector {
 	out := *v
 	out.Len = hi - lo
@@ -260,7 +267,8 @@ func (v *Vector) Slice(lo, hi int) *Vector {
 	return &out
 }
 
-// Flat returns v without constant or dictionary encoding: every row has its own element. A flat v is returned as it is.
+// Flat returns v without constant or dictionary encoding: every row has its own element. A flat v
+// is returned as it is.
 func (v *Vector) Flat() *Vector {
 	if !v.Const && v.Dict == nil {
 		return v

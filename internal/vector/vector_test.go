@@ -431,7 +431,8 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// Keys that have their first hundred bytes in common are ordered by what follows, and equal ones stay as they come.
+// Keys that have their first hundred bytes in common are ordered by what follows, and equal ones
+// stay as they come.
 func TestOrderOfKeysWithMuchInCommon(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 8))
 	for _, n := range []int{fewPlaces - 1, fewPlaces, 5000} {

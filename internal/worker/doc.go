@@ -1,15 +1,18 @@
-// Package worker gives the worker role: it runs the tasks that the leading Overlord assigns to this process, and lets an Overlord know and steer the
-// workers of a cluster.
+// Package worker gives the worker role: it runs the tasks that the leading Overlord assigns to this
+// process, and lets an Overlord know and steer the workers of a cluster.
 //
-// The central types are Worker, which runs tasks, and Fleet, by which an Overlord has them run (task.Fleet). Between them go three small requests:
+// The central types are Worker, which runs tasks, and Fleet, by which an Overlord has them run
+// (task.Fleet). Between them go three small requests:
 //
 //	Overlord                                   Worker
 //	Begin ── POST tasks {id, run} ───────────► reads the task, checks that the run is the newest, runs its kind
 //	      ── GET tasks?after=VERSION ────────► what it runs, when that changes
 //	End   ── POST tasks/end {id, run, why} ──► ends it, answers when it has
 //
-// Workers help each other too: one that controls a statement of several workers has others do parts of its stages (Helpers asks, Parts answers). A session
-// is what a worker has of such a job. A request holds it open; when the controller is lost, it waits for the next run of the task, which takes it up:
+// Workers help each other too: one that controls a statement of several workers has others do parts
+// of its stages (Helpers asks, Parts answers). A session is what a worker has of such a job. A
+// request holds it open; when the controller is lost, it waits for the next run of the task, which
+// takes it up:
 //
 //	controller                                 other worker
 //	Join  ── POST parts/SESSION {job} ───────► a beat every half second, until one of the two goes; then it waits for the next run
@@ -29,5 +32,6 @@
 //
 //  4. Parts publish nothing: only the controller does, under the fence of its run.
 //
-// Deliberately elsewhere: what the types of tasks do (packages overlord, batch, duty/kill), what parts are (package msq), queueing and the choice of workers (package task).
+// Deliberately elsewhere: what the types of tasks do (packages overlord, batch, duty/kill), what
+// parts are (package msq), queueing and the choice of workers (package task).
 package worker

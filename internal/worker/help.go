@@ -31,7 +31,8 @@ type Lender interface {
 // HelpersOptions are what Helpers works with.
 type HelpersOptions struct {
 	View *cluster.View
-	// Own is this process as a worker. Only workers of its release help it: others may read plans differently.
+	// Own is this process as a worker. Only workers of its release help it: others may read plans
+	// differently.
 	Own    cluster.Member
 	Parts  Lender
 	Client *http.Client
@@ -78,8 +79,8 @@ func (h *Helpers) Join(ctx context.Context, job msq.PartJob, frame func(id strin
 	return out
 }
 
-// takeUp takes up the sessions in which earlier runs of the task have left something, as far as they are there. More than the statement has workers
-// may be there then.
+// takeUp takes up the sessions in which earlier runs of the task have left something, as far as
+// they are there. More than the statement has workers may be there then.
 func (o *HelpersOptions) takeUp(ctx, sessions context.Context, out *help, job msq.PartJob) {
 	members := o.View.Members(cluster.Indexer)
 	var asked sync.WaitGroup
@@ -131,7 +132,8 @@ type helper struct {
 	own  bool            // it is this process, which once helped with the task: it only has what was written then
 }
 
-// ask begins a session on a worker, which lasts until sessions is done. One that does not answer at once, or refuses, does not help.
+// ask begins a session on a worker, which lasts until sessions is done. One that does not answer at
+// once, or refuses, does not help.
 func (h *help) ask(ctx, sessions context.Context, m cluster.Member, name string, body []byte) {
 	own, cancel := context.WithCancel(sessions)
 	url := m.URL() + PartsPath + "/" + name
@@ -269,7 +271,8 @@ func (h *help) Has(at string) bool {
 	return slices.ContainsFunc(h.alive(), func(o *helper) bool { return o.url == at })
 }
 
-// endPatience is how long a worker may take to hear that its help is not needed any more. One that does not hear it finds out by itself.
+// endPatience is how long a worker may take to hear that its help is not needed any more. One that
+// does not hear it finds out by itself.
 const endPatience = time.Second
 
 // Close implements msq.Help.
@@ -373,5 +376,6 @@ func readFrame(ctx context.Context, client *http.Client, at, id string, number i
 	return buf, msq.LostFrame(at, fmt.Errorf("its frame has [%d] bytes", resp.ContentLength))
 }
 
-// maxFrame bounds what is believed of the length of a frame: one holds at least a row, and those are bounded.
+// maxFrame bounds what is believed of the length of a frame: one holds at least a row, and those
+// are bounded.
 const maxFrame = 1 << 30

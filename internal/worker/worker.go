@@ -20,7 +20,8 @@ type Records interface {
 	FindTask(ctx context.Context, id string) (*task.Status, error)
 	// FinishTask records the end of a task, under the fence of ctx.
 	FinishTask(ctx context.Context, s task.Status) error
-	// CheckFence returns a fault that errors.Is metastore.ErrDeposed if the fence of ctx holds no more.
+	// CheckFence returns a fault that errors.Is metastore.ErrDeposed if the fence of ctx holds no
+	// more.
 	CheckFence(ctx context.Context) error
 }
 
@@ -76,7 +77,8 @@ func New(o Options) *Worker {
 	return w
 }
 
-// Run lets the worker take tasks until ctx is done, and returns when all it ran have stopped. Those have no end: another worker does them.
+// Run lets the worker take tasks until ctx is done, and returns when all it ran have stopped. Those
+// have no end: another worker does them.
 func (w *Worker) Run(ctx context.Context) error {
 	w.open(true)
 	var running sync.WaitGroup
@@ -105,7 +107,8 @@ func (w *Worker) changeLocked() {
 	w.mu.changed = make(chan struct{})
 }
 
-// Begin runs a task. A run that is under way already goes on; one that came before it is ended first.
+// Begin runs a task. A run that is under way already goes on; one that came before it is ended
+// first.
 func (w *Worker) Begin(ctx context.Context, id string, number int64) error {
 	s, err := w.o.Records.FindTask(ctx, id)
 	switch {
@@ -206,7 +209,8 @@ func (w *Worker) execute(ctx context.Context, r *run, kind task.Kind, t *task.Ta
 // recordAgain is how long after the end of a task could not be recorded it is tried again.
 const recordAgain = time.Second
 
-// record records the end of a task. It tries until that is done, or the run was followed by another, or the worker stops.
+// record records the end of a task. It tries until that is done, or the run was followed by
+// another, or the worker stops.
 func (w *Worker) record(ctx context.Context, s task.Status) error {
 	for {
 		err := w.o.Records.FinishTask(ctx, s)
@@ -225,7 +229,8 @@ func (w *Worker) record(ctx context.Context, s task.Status) error {
 	}
 }
 
-// End ends a run of a task for a reason, and returns when it has ended. One that does not run is no error.
+// End ends a run of a task for a reason, and returns when it has ended. One that does not run is no
+// error.
 func (w *Worker) End(ctx context.Context, id string, number int64, reason string) error {
 	w.mu.Lock()
 	r := w.mu.runs[id]

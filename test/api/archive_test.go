@@ -9,7 +9,8 @@ import (
 	"github.com/hengedb/henge/internal/testkit/server"
 )
 
-// TestArchivedSegmentsComeBack archives the segments of an interval and asks for them again: while they are archived, and restored.
+// TestArchivedSegmentsComeBack archives the segments of an interval and asks for them again: while
+// they are archived, and restored.
 func TestArchivedSegmentsComeBack(t *testing.T) {
 	s := server.Start(t, server.Options{})
 	ask := asker(t, s)

@@ -18,8 +18,8 @@ func generation(g int) (rows []string) {
 	return rows
 }
 
-// TestReplaceIsSeenWholeOrNotAtAll reads while the datasource is replaced again and again, and expects rows of one generation only, all of
-// them; and right after a task's success, its own.
+// TestReplaceIsSeenWholeOrNotAtAll reads while the datasource is replaced again and again, and
+// expects rows of one generation only, all of them; and right after a task's success, its own.
 func TestReplaceIsSeenWholeOrNotAtAll(t *testing.T) {
 	s := server.Start(t, server.Options{})
 	load := func(g int) error {
@@ -74,7 +74,8 @@ func TestReplaceIsSeenWholeOrNotAtAll(t *testing.T) {
 	}
 }
 
-// TestTwoReplacesAtOnce runs two tasks on the same interval: one after the other, or one fails; never a mixture.
+// TestTwoReplacesAtOnce runs two tasks on the same interval: one after the other, or one fails;
+// never a mixture.
 func TestTwoReplacesAtOnce(t *testing.T) {
 	s := server.Start(t, server.Options{})
 	for round := range 5 {

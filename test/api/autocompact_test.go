@@ -121,7 +121,8 @@ func (s *compactor) segments() string {
 	return fmt.Sprint(r)
 }
 
-// Rounds make days of hours and then rest; they follow new settings, leave the newest data alone, and wake up for what is appended.
+// Rounds make days of hours and then rest; they follow new settings, leave the newest data alone,
+// and wake up for what is appended.
 func TestAutomaticCompaction(t *testing.T) {
 	s := startCompactor(t)
 	const config = "/service/coordinator/v1/config/compaction"

@@ -44,8 +44,8 @@ var avaticaDiffers = map[string]string{
 	"router-close":     "likewise",
 }
 
-// TestGoldenAvatica replays what was recorded of JDBC connections. Not all exchanges of a connection
-// are at hand: those that ask for rows get a connection with a statement before.
+// TestGoldenAvatica replays what was recorded of JDBC connections. Not all exchanges of a
+// connection are at hand: those that ask for rows get a connection with a statement before.
 func TestGoldenAvatica(t *testing.T) {
 	shared := server.Shared(t)
 	s := server.Start(t, server.Options{})

@@ -245,7 +245,8 @@ func TestNativeLoads(t *testing.T) {
 	}
 }
 
-// TestNativeRowCounts loads records that are no rows, rows beside the intervals and rows that the filter drops.
+// TestNativeRowCounts loads records that are no rows, rows beside the intervals and rows that the
+// filter drops.
 func TestNativeRowCounts(t *testing.T) {
 	s := server.Start(t, server.Options{})
 	lines := []string{
@@ -306,8 +307,9 @@ func TestNativeReplaces(t *testing.T) {
 	}
 }
 
-// TestShardSpecsPruneSegments loads data in hashed partitions and in ranges, and asks for each value: no row is missed, and of the segments of a time
-// chunk only the one that can have it is read.
+// TestShardSpecsPruneSegments loads data in hashed partitions and in ranges, and asks for each
+// value: no row is missed, and of the segments of a time chunk only the one that can have it is
+// read.
 func TestShardSpecsPruneSegments(t *testing.T) {
 	s := server.Start(t, server.Options{})
 	ask := asker(t, s)
@@ -340,7 +342,8 @@ func TestShardSpecsPruneSegments(t *testing.T) {
 	}
 }
 
-// TestSpatialFilters asks native queries for points within bounds, with an index and by the rows that a filter left.
+// TestSpatialFilters asks native queries for points within bounds, with an index and by the rows
+// that a filter left.
 func TestSpatialFilters(t *testing.T) {
 	s := server.Start(t, server.Options{})
 	load := nativeLoad{

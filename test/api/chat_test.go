@@ -9,7 +9,8 @@ import (
 	"github.com/hengedb/henge/internal/testkit/server"
 )
 
-// TestRunningTasksAnswer asks a load for its progress while it waits for the second half of its files.
+// TestRunningTasksAnswer asks a load for its progress while it waits for the second half of its
+// files.
 func TestRunningTasksAnswer(t *testing.T) {
 	s := server.Start(t, server.Options{Settings: []string{"service.ingest.http.allowPrivate=true"}})
 	g := server.NewGate(t, 10)

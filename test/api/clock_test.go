@@ -18,8 +18,8 @@ type shifted struct {
 
 func (s *shifted) Now() time.Time { return s.Clock.Now().Add(time.Duration(s.by.Load())) }
 
-// TestClockSetBack sets the clock back between loads: a later REPLACE must win over an earlier one all the same, before and after a
-// restart, and an INSERT must add.
+// TestClockSetBack sets the clock back between loads: a later REPLACE must win over an earlier one
+// all the same, before and after a restart, and an INSERT must add.
 func TestClockSetBack(t *testing.T) {
 	c := &shifted{Clock: clock.System()}
 	dir := t.TempDir()

@@ -11,8 +11,9 @@ import (
 	"github.com/hengedb/henge/internal/testkit/server"
 )
 
-// TestCompactWhileRowsArrive compacts a datasource again and again while rows are appended to it: none is lost and none is there twice, whether
-// the statements take the locks from the compactions or, with concurrent locks, both run at once.
+// TestCompactWhileRowsArrive compacts a datasource again and again while rows are appended to it:
+// none is lost and none is there twice, whether the statements take the locks from the compactions
+// or, with concurrent locks, both run at once.
 func TestCompactWhileRowsArrive(t *testing.T) {
 	whileRowsArrive(t, func(t *testing.T, s *server.Server, settings map[string]any, running bool) {
 		task := map[string]any{"type": "compact", "dataSource": "x", "interval": "2024-01-01/2024-01-03", "context": settings}
@@ -35,8 +36,9 @@ func TestCompactWhileRowsArrive(t *testing.T) {
 	})
 }
 
-// whileRowsArrive calls round again and again while rows are appended to datasource x, and once more when all are there: each is there once then.
-// It does so with locks that exclude each other, and with concurrent ones.
+// whileRowsArrive calls round again and again while rows are appended to datasource x, and once
+// more when all are there: each is there once then. It does so with locks that exclude each other,
+// and with concurrent ones.
 func whileRowsArrive(t *testing.T, round func(t *testing.T, s *server.Server, settings map[string]any, running bool), after func(*testing.T, *server.Server)) {
 	for name, settings := range map[string]map[string]any{"exclusive": {}, "concurrent": {"useConcurrentLocks": true}} {
 		t.Run(name, func(t *testing.T) {

@@ -199,8 +199,8 @@ func TestCompact(t *testing.T) {
 	})
 }
 
-// TestStoredMeans keeps the states of AVG in rolled-up segments: means over groups that are stored apart, and over those that a compaction makes of
-// them, are those of the rows.
+// TestStoredMeans keeps the states of AVG in rolled-up segments: means over groups that are stored
+// apart, and over those that a compaction makes of them, are those of the rows.
 func TestStoredMeans(t *testing.T) {
 	s := server.Start(t, server.Options{})
 	ask := asker(t, s)

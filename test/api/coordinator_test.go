@@ -11,7 +11,8 @@ import (
 	"github.com/hengedb/henge/internal/testkit/server"
 )
 
-// management are the families about metadata, rules and settings, with the paths of each that are replayed here; nil is all.
+// management are the families about metadata, rules and settings, with the paths of each that are
+// replayed here; nil is all.
 var management = []struct {
 	family string
 	paths  []string
@@ -24,7 +25,8 @@ var management = []struct {
 	{"tasks", []string{"/service/indexer/v1/worker?", "/service/indexer/v1/worker/history", "/service/indexer/v1/isLeader", "/service/indexer/v1/leader", "/service/indexer/v1/scaling"}},
 }
 
-// before are requests that were sent before an exchange and not kept: method, path and body on the Router.
+// before are requests that were sent before an exchange and not kept: method, path and body on the
+// Router.
 var before = map[string][3]string{
 	"rules/get-drop-by-period-no-future": {
 		http.MethodPost, "/service/coordinator/v1/rules/g_r", `[{"type":"dropByPeriod","period":"PT36H","includeFuture":false}]`,
@@ -57,7 +59,8 @@ var before = map[string][3]string{
 	"tasks/worker-config-after": {http.MethodPost, "/service/indexer/v1/worker", `{"type":"default","selectStrategy":{"type":"equalDistribution"}}`},
 }
 
-// elsewhere are the parts of answers that are about datasources of other families too: their keys are not compared.
+// elsewhere are the parts of answers that are about datasources of other families too: their keys
+// are not compared.
 var elsewhere = map[string]string{
 	"metadata/intervals": "$", "metadata/intervals-full": "$", "metadata/interval-2020-full": "$", "metadata/server": "$.segments",
 	"metadata/loadstatus": "$", "metadata/loadstatus-simple": "$", "metadata/loadstatus-cluster-only": "$",
@@ -143,7 +146,8 @@ func selected(e *golden.Exchange, paths []string) bool {
 	return paths == nil
 }
 
-// fillSegments replaces ids of segments, which no recorded answer gives, by those of this server: the same datasource and interval.
+// fillSegments replaces ids of segments, which no recorded answer gives, by those of this server:
+// the same datasource and interval.
 func fillSegments(t *testing.T, s *server.Server, e *golden.Exchange) {
 	t.Helper()
 	for name, recorded := range e.Vars {
@@ -170,7 +174,8 @@ func fillSegments(t *testing.T, s *server.Server, e *golden.Exchange) {
 	}
 }
 
-// compactionTask returns the id of the last compaction task, "" if there is none: the list that gave it was not kept.
+// compactionTask returns the id of the last compaction task, "" if there is none: the list that
+// gave it was not kept.
 func compactionTask(t *testing.T, s *server.Server) string {
 	t.Helper()
 	var list []struct {

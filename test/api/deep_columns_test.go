@@ -18,7 +18,8 @@ import (
 	"github.com/hengedb/henge/internal/testkit/server"
 )
 
-// What rules keep in deep storage only is asked for by column: a query costs what it reads, and the next one over the same columns nothing.
+// What rules keep in deep storage only is asked for by column: a query costs what it reads, and the
+// next one over the same columns nothing.
 func TestColumnsOfSegmentsInS3(t *testing.T) {
 	backend := s3mem.New()
 	if err := backend.CreateBucket("deep"); err != nil {

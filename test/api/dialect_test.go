@@ -19,7 +19,8 @@ type heard struct {
 	body   any
 }
 
-// under sends a request under one of the server's names, which stands for @ in path and body, and in the names of headers.
+// under sends a request under one of the server's names, which stands for @ in path and body, and
+// in the names of headers.
 func under(t *testing.T, s *server.Server, name, method, path, body string) heard {
 	t.Helper()
 	named := func(text string) string { return strings.ReplaceAll(text, "@", name) }
@@ -49,7 +50,8 @@ func under(t *testing.T, s *server.Server, name, method, path, body string) hear
 	return out
 }
 
-// at returns what lies in a JSON value behind names of members and places in lists; _ is every member or element, sorted where they are members.
+// at returns what lies in a JSON value behind names of members and places in lists; _ is every
+// member or element, sorted where they are members.
 func at(v any, path ...any) any {
 	if len(path) == 0 {
 		return v
@@ -80,7 +82,8 @@ func at(v any, path ...any) any {
 	return nil
 }
 
-// shape describes what a value is: the members of an object, the number of elements of a list and the shape of the first.
+// shape describes what a value is: the members of an object, the number of elements of a list and
+// the shape of the first.
 func shape(v any) string {
 	switch v := v.(type) {
 	case map[string]any:
@@ -106,7 +109,8 @@ func productHeaders(h heard) string {
 	return strings.Join(out, " ")
 }
 
-// Where the interface document and the reference system differ in a shape, the name under which a request comes decides: each pair is here.
+// Where the interface document and the reference system differ in a shape, the name under which a
+// request comes decides: each pair is here.
 func TestEachNameHasItsShape(t *testing.T) {
 	held := newHold()
 	s := server.Start(t, server.Options{Settings: []string{`service.api.aliases=["druid"]`}, FaultPoint: held.step})

@@ -21,8 +21,9 @@ var hostile = []string{"x", "-1", "99999999999999999999", "%00%FF", "..%2F..%2Fe
 // hostileBodies are what no endpoint can want; {} some take.
 var hostileBodies = []string{"", "null", "[]", "{}", `"x"`, "7", "{", "\xff\xfe", strings.Repeat("[", 20_000), `{"a":` + strings.Repeat(`{"a":`, 5000)}
 
-// Every endpoint of every role gets each value of its path, each parameter that any endpoint knows, and its body wrong in turn. It answers all of it: never with a
-// failure of the server's own, and what it refuses in an object is an error object.
+// Every endpoint of every role gets each value of its path, each parameter that any endpoint knows,
+// and its body wrong in turn. It answers all of it: never with a failure of the server's own, and
+// what it refuses in an object is an error object.
 func TestEveryParameterOfEveryEndpointIsWrongInTurn(t *testing.T) {
 	s := withEvents(t)
 	names := parameterNames(t)

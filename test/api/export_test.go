@@ -20,7 +20,8 @@ import (
 // numbers is a query with twelve rows.
 const numbers = `SELECT n, 'k' || (n / 4) AS k FROM TABLE(INLINE(data => ARRAY['0','1','2','3','4','5','6','7','8','9','10','11'], format => 'csv')) EXTEND (n BIGINT)`
 
-// An export goes from a statement to files, which come back as input, through the local disk and through an object store.
+// An export goes from a statement to files, which come back as input, through the local disk and
+// through an object store.
 func TestExportAndReadAgain(t *testing.T) {
 	backend := s3mem.New()
 	if err := backend.CreateBucket("out"); err != nil {

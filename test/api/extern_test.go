@@ -203,7 +203,8 @@ func externInputs(t *testing.T, check func(name, source, format string)) {
 	check("sql", fmt.Sprintf(`{"type":"sql","sqls":["SELECT * FROM r"],"database":{"type":"sqlite","connectorConfig":{"connectURI":"jdbc:sqlite:%s"}}}`, database), `{"type":"json"}`)
 }
 
-// The rows of a datasource are an input as well, and stay what they were when they are read into another.
+// The rows of a datasource are an input as well, and stay what they were when they are read into
+// another.
 func TestExternReadsADatasource(t *testing.T) {
 	s := server.Start(t, server.Options{})
 	f := externFiles(t)["csv"]
@@ -226,7 +227,8 @@ func TestExternReadsADatasource(t *testing.T) {
 	}
 }
 
-// Segments may lie in an object store: they are put there, and read again after a restart with an empty cache.
+// Segments may lie in an object store: they are put there, and read again after a restart with an
+// empty cache.
 func TestSegmentsInS3(t *testing.T) {
 	backend := s3mem.New()
 	if err := backend.CreateBucket("deep"); err != nil {

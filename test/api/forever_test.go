@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// Statements that go through more steps than there are seconds, if they are taken by the letter: they end, and soon.
+// Statements that go through more steps than there are seconds, if they are taken by the letter:
+// they end, and soon.
 func TestStatementsThatWouldTakeForEver(t *testing.T) {
 	s := watched(t) // 300 rows
 	tables := make([]string, 6)

@@ -1,6 +1,7 @@
-// Package api replays the HTTP exchanges that were recorded from the reference system (../shared/golden, beside the repository) against a
-// server of this checkout. What is not answered yet is in testdata/golden_pending.txt, which only shrinks; what is answered otherwise by
-// intent, with the reason, in testdata/golden_differs.txt.
+// Package api replays the HTTP exchanges that were recorded from the reference system
+// (../shared/golden, beside the repository) against a server of this checkout. What is not answered
+// yet is in testdata/golden_pending.txt, which only shrinks; what is answered otherwise by intent,
+// with the reason, in testdata/golden_differs.txt.
 package api
 
 import (
@@ -19,13 +20,15 @@ var update = flag.Bool("update", false, "take what passes out of the lists in te
 // families are replayed in this order, on one server, as they were recorded.
 var families = []string{"sql", "statements", "sql-task", "explain", "tables"}
 
-// concurrent are the exchanges that were under way at the same time as another, which TestCancelledQuery plays.
+// concurrent are the exchanges that were under way at the same time as another, which
+// TestCancelledQuery plays.
 var concurrent = map[string]bool{
 	"sql/cancel-running": true, "sql/cancelled-query": true, "sql/cancel-again": true,
 	"sql/cancel-running-broker": true, "sql/cancelled-query-broker": true, "sql/cancel-again-broker": true,
 }
 
-// unrecorded are requests that were sent before an exchange and not kept: method and path on the Router.
+// unrecorded are requests that were sent before an exchange and not kept: method and path on the
+// Router.
 var unrecorded = map[string][2]string{
 	"statements/cancelled-at-once-status": {http.MethodDelete, "/service/v2/sql/statements/{{sy}}"},
 }
@@ -89,8 +92,9 @@ func TestGoldenExchanges(t *testing.T) {
 	differs.Settle(t, wanted, true, *update)
 }
 
-// either are exchanges that may be answered like the recording and may not: a statement that is asked for right after it was cancelled, which is told
-// of as recorded until it has ended, and then with the code Canceled.
+// either are exchanges that may be answered like the recording and may not: a statement that is
+// asked for right after it was cancelled, which is told of as recorded until it has ended, and then
+// with the code Canceled.
 var either = map[string]bool{"statements/cancelled-status": true, "statements/cancelled-at-once-status": true}
 
 // TestDifferencesHaveReasons keeps the list of wanted differences readable.

@@ -13,8 +13,9 @@ import (
 	"github.com/hengedb/henge/internal/testkit/server"
 )
 
-// A Historical that holds ten thousand segments is ready and has announced all of them without a look at one: their files are not there, and deep storage is
-// not asked. What is asked for is opened then.
+// A Historical that holds ten thousand segments is ready and has announced all of them without a
+// look at one: their files are not there, and deep storage is not asked. What is asked for is
+// opened then.
 func TestAHistoricalOfManySegmentsIsReadyAtOnce(t *testing.T) {
 	const many = 10_000
 	dir := t.TempDir()

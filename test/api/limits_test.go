@@ -9,7 +9,8 @@ import (
 	"github.com/hengedb/henge/internal/testkit/server"
 )
 
-// While a query of a user reads a datasource, another of that user or of that datasource is refused, and told why; others are answered.
+// While a query of a user reads a datasource, another of that user or of that datasource is
+// refused, and told why; others are answered.
 func TestLimitsOfUsersAndDataSources(t *testing.T) {
 	s := server.Start(t, server.Options{Settings: []string{
 		"service.query.scheduler.limits.users.ann=1", "service.query.scheduler.limits.perDataSource=1", "service.query.scheduler.limits.dataSources.free=0",

@@ -11,7 +11,8 @@ import (
 	"github.com/hengedb/henge/internal/testkit/server"
 )
 
-// wrong is a value of a parameter that can't be meant, and how it is answered: the status, and a part of the body ("": the body is empty).
+// wrong is a value of a parameter that can't be meant, and how it is answered: the status, and a
+// part of the body ("": the body is empty).
 type wrong struct {
 	value  string
 	status int
@@ -182,7 +183,8 @@ func withEvents(t *testing.T) *server.Server {
 	return s
 }
 
-// checkBody expects an error object: with an error at least, and with all members if it is a structured one.
+// checkBody expects an error object: with an error at least, and with all members if it is a
+// structured one.
 func checkBody(t *testing.T, request, answer string) {
 	t.Helper()
 	var body map[string]any
@@ -200,7 +202,8 @@ func checkBody(t *testing.T, request, answer string) {
 	}
 }
 
-// bodies are the endpoints that read a body, with bodies that say nothing they can take, beside those that no endpoint takes.
+// bodies are the endpoints that read a body, with bodies that say nothing they can take, beside
+// those that no endpoint takes.
 var bodies = []struct {
 	request string
 	// null is how a body of null, and one that is missing, are answered.

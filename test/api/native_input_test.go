@@ -15,8 +15,8 @@ import (
 	"github.com/hengedb/henge/internal/testkit/server"
 )
 
-// TestManyBadRowsOfANativeLoad loads a million records of which one is none, and as many of which only one is one: both are counted, and the report
-// stays small.
+// TestManyBadRowsOfANativeLoad loads a million records of which one is none, and as many of which
+// only one is one: both are counted, and the report stays small.
 func TestManyBadRowsOfANativeLoad(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: millions of records")
@@ -63,8 +63,9 @@ func TestManyBadRowsOfANativeLoad(t *testing.T) {
 	}
 }
 
-// TestTaskPayloadsOfTheWrongType puts a value of each JSON type in the place of every member of a task, one at a time: tasks are accepted, or refused
-// with a message that shows nothing of the program.
+// TestTaskPayloadsOfTheWrongType puts a value of each JSON type in the place of every member of a
+// task, one at a time: tasks are accepted, or refused with a message that shows nothing of the
+// program.
 func TestTaskPayloadsOfTheWrongType(t *testing.T) {
 	s := server.Start(t, server.Options{})
 	var task any

@@ -9,8 +9,8 @@ import (
 	"github.com/hengedb/henge/internal/testkit/server"
 )
 
-// TestNativeSketchesThatAreShown asks for the bytes that the reference has for these rows: the order of the values in a small HLL sketch
-// tells how often it was stored and read on its way.
+// TestNativeSketchesThatAreShown asks for the bytes that the reference has for these rows: the
+// order of the values in a small HLL sketch tells how often it was stored and read on its way.
 func TestNativeSketchesThatAreShown(t *testing.T) {
 	s := server.Start(t, server.Options{})
 	var rows []string
@@ -45,7 +45,8 @@ func TestNativeSketchesThatAreShown(t *testing.T) {
 	}
 }
 
-// TestSQLSketchesThatAreShown is the same for SQL, where the sketches of groups are merged in the order of the groups.
+// TestSQLSketchesThatAreShown is the same for SQL, where the sketches of groups are merged in the
+// order of the groups.
 func TestSQLSketchesThatAreShown(t *testing.T) {
 	s := server.Start(t, server.Options{})
 	if err := s.Ingest(t.Context(), `REPLACE INTO nine OVERWRITE ALL SELECT TIME_PARSE('2024-01-01') AS __time, 'a' AS k, n
@@ -73,7 +74,8 @@ func TestSQLSketchesThatAreShown(t *testing.T) {
 	}
 }
 
-// TestNativeSketchesWithoutSomeMembers asks for what the reference answers, or refuses, where a member is missing or says nothing.
+// TestNativeSketchesWithoutSomeMembers asks for what the reference answers, or refuses, where a
+// member is missing or says nothing.
 func TestNativeSketchesWithoutSomeMembers(t *testing.T) {
 	s := server.Start(t, server.Options{})
 	const rows = `{"t":"2024-01-01T00:00:00Z","k":"a","n":1}` + "\n" + `{"t":"2024-01-01T00:00:01Z","k":"b","n":2}`
@@ -115,7 +117,8 @@ func TestNativeSketchesWithoutSomeMembers(t *testing.T) {
 	}
 }
 
-// TestNativeQueriesKnowMetrics asks for columns of rows that were rolled up: a scan gives metrics last and by name, a search looks into none.
+// TestNativeQueriesKnowMetrics asks for columns of rows that were rolled up: a scan gives metrics
+// last and by name, a search looks into none.
 func TestNativeQueriesKnowMetrics(t *testing.T) {
 	s := server.Start(t, server.Options{})
 	const sql = `REPLACE INTO rolled OVERWRITE ALL SELECT TIME_PARSE('2024-01-01') AS __time, MAX(n) AS zm, k, APPROX_COUNT_DISTINCT_DS_HLL_UTF8(k) AS hk, COUNT(*) AS am, n AS z

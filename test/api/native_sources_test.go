@@ -8,7 +8,8 @@ import (
 	"github.com/hengedb/henge/internal/testkit/server"
 )
 
-// TestNativeConstantsWithoutTypes reads inline datasources that say no types: each column has the type of its values.
+// TestNativeConstantsWithoutTypes reads inline datasources that say no types: each column has the
+// type of its values.
 func TestNativeConstantsWithoutTypes(t *testing.T) {
 	s := server.Start(t, server.Options{})
 	of := func(kind, rows, rest string) string {
@@ -57,7 +58,8 @@ func TestNativeConstantsWithoutTypes(t *testing.T) {
 	}
 }
 
-// TestNativeRegroupedAggregates groups groups once more: what merges aggregates sees what these are made of, and all else their results.
+// TestNativeRegroupedAggregates groups groups once more: what merges aggregates sees what these are
+// made of, and all else their results.
 func TestNativeRegroupedAggregates(t *testing.T) {
 	s := server.Start(t, server.Options{})
 	if err := s.Ingest(t.Context(), inline("REPLACE INTO kept OVERWRITE ALL",
@@ -112,7 +114,8 @@ func TestNativeRegroupedAggregates(t *testing.T) {
 	}
 }
 
-// TestNativeJoinTypes joins by names and numbers of kinds; rows of the right side that no row of the left one is paired with have no time, and are of every interval.
+// TestNativeJoinTypes joins by names and numbers of kinds; rows of the right side that no row of
+// the left one is paired with have no time, and are of every interval.
 func TestNativeJoinTypes(t *testing.T) {
 	s := server.Start(t, server.Options{})
 	if err := s.Ingest(t.Context(), inline("REPLACE INTO pairs OVERWRITE ALL", `{"t":"2024-01-01T01:00:00Z","k":"a"}`, `{"t":"2024-01-02T03:00:00Z","k":"b"}`), nil); err != nil {

@@ -14,8 +14,9 @@ import (
 	"github.com/hengedb/henge/internal/testkit/server"
 )
 
-// TestNativeExchanges replays the native queries. What is not answered yet is in testdata/native_pending.txt, what is answered otherwise
-// by intent in testdata/native_differs.txt, with the reason.
+// TestNativeExchanges replays the native queries. What is not answered yet is in
+// testdata/native_pending.txt, what is answered otherwise by intent in testdata/native_differs.txt,
+// with the reason.
 func TestNativeExchanges(t *testing.T) {
 	shared := server.Shared(t)
 	s := server.Start(t, server.Options{})
@@ -23,14 +24,16 @@ func TestNativeExchanges(t *testing.T) {
 	replayNative(t, player, filepath.Join(shared, "golden", "native"), "native")
 }
 
-// TestNativeExchangesOverACluster is the same over processes of one role each, that pass each other plans and rows.
+// TestNativeExchangesOverACluster is the same over processes of one role each, that pass each other
+// plans and rows.
 func TestNativeExchangesOverACluster(t *testing.T) {
 	shared := server.Shared(t)
 	c := server.StartCluster(t, server.ClusterOptions{Processes: server.Small})
 	player := c.LoadGolden(t.Context(), t, shared)
 	replayNative(t, player, filepath.Join(shared, "golden", "native"), "native")
 
-	// Lambdas and folds are sent to where the rows are, and the accumulators of many segments become one.
+	// Lambdas and folds are sent to where the rows are, and the accumulators of many segments become
+	// one.
 	var groups []struct {
 		Event struct {
 			Namespace                                     string
@@ -61,7 +64,8 @@ func TestNativeExchangesOverACluster(t *testing.T) {
 	}
 }
 
-// TestNativeSketches is the same for the native queries of sketches, whose datasources are those of the statements of golden/corpus.
+// TestNativeSketches is the same for the native queries of sketches, whose datasources are those of
+// the statements of golden/corpus.
 func TestNativeSketches(t *testing.T) {
 	shared := server.Shared(t)
 	s := server.Start(t, server.Options{})

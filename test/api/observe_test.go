@@ -44,7 +44,8 @@ func TestExplainAnalyzeOfWhatIsShared(t *testing.T) {
 	}
 }
 
-// Of equal plans one runs, whichever reader is the first: what it did is told where the plan is shown.
+// Of equal plans one runs, whichever reader is the first: what it did is told where the plan is
+// shown.
 func TestExplainAnalyzeOfWhatTheSecondReaderComputes(t *testing.T) {
 	s := watched(t)
 	rows, err := s.Query(t.Context(), `EXPLAIN ANALYZE WITH v AS (SELECT k, s, RANK() OVER (ORDER BY s) AS r FROM (SELECT k, SUM(n) AS s FROM w GROUP BY k))
@@ -59,7 +60,8 @@ func TestExplainAnalyzeOfWhatTheSecondReaderComputes(t *testing.T) {
 	}
 }
 
-// What is shared is measured where it is shown, whichever of its readers had it computed; rows of groups in order are counted once.
+// What is shared is measured where it is shown, whichever of its readers had it computed; rows of
+// groups in order are counted once.
 func TestExplainAnalyzeMeasuresWhatIsShared(t *testing.T) {
 	s := watched(t)
 	rows, err := s.Query(t.Context(), "EXPLAIN ANALYZE WITH g AS (SELECT k, SUM(n) AS s FROM w GROUP BY k) SELECT a.k FROM g a JOIN g b ON a.s < b.s")

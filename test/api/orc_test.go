@@ -8,7 +8,8 @@ import (
 	"github.com/hengedb/henge/internal/testkit/server"
 )
 
-// TestORCLoads loads a file of ORC and what is in it as JSON, by SQL and by a native task that finds the columns out: both are the same.
+// TestORCLoads loads a file of ORC and what is in it as JSON, by SQL and by a native task that
+// finds the columns out: both are the same.
 func TestORCLoads(t *testing.T) {
 	s := server.Start(t, server.Options{})
 	ask := asker(t, s)

@@ -8,8 +8,8 @@ import (
 	"github.com/hengedb/henge/internal/testkit/server"
 )
 
-// TestErrorsHavePlaces asks for what fails while its constants are computed, or its rows: the context says where it stands, the message is the
-// one that clients know.
+// TestErrorsHavePlaces asks for what fails while its constants are computed, or its rows: the
+// context says where it stands, the message is the one that clients know.
 func TestErrorsHavePlaces(t *testing.T) {
 	s := server.Start(t, server.Options{})
 	for _, c := range []struct{ query, column, endColumn, message string }{

@@ -9,7 +9,8 @@ import (
 	"github.com/hengedb/henge/internal/testkit/server"
 )
 
-// A thousand tasks wait while others hold all slots, are listed while they do, and all come to an end.
+// A thousand tasks wait while others hold all slots, are listed while they do, and all come to an
+// end.
 func TestAThousandQueuedTasks(t *testing.T) {
 	s := server.Start(t, server.Options{Settings: []string{"service.worker.capacity=2"}})
 	submit := func(id string, runTime int) {
@@ -19,7 +20,8 @@ func TestAThousandQueuedTasks(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// list returns how many tasks are in any of the states, asked for in this order; one that goes on to the next meanwhile counts once.
+	// list returns how many tasks are in any of the states, asked for in this order; one that goes on
+	// to the next meanwhile counts once.
 	list := func(states ...string) int {
 		t.Helper()
 		ids := map[string]bool{}

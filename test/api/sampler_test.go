@@ -151,7 +151,8 @@ func TestSamplerRefusesWhatIsTooMuch(t *testing.T) {
 	}
 }
 
-// Dimensions show the values that records have: nested ones as they are, numbers of their kind, and what can't be a number as an error of the row.
+// Dimensions show the values that records have: nested ones as they are, numbers of their kind, and
+// what can't be a number as an error of the row.
 func TestSamplerShowsValuesAsDimensionsHaveThem(t *testing.T) {
 	const records = `{"t":"2022-01-01","o":{"a":1,"b":{"c":"x"}},"l":[3,1],"m":["b","a"],"z":null,"f":1.5,"b":true,"big":12345678901234567890,"s":"7"}` + "\n" +
 		`{"t":"2022-01-01","o":{"a":2},"l":[4],"m":"c","f":2,"b":false,"big":3,"s":"x"}`
@@ -236,8 +237,9 @@ func TestSamplerShowsValuesAsDimensionsHaveThem(t *testing.T) {
 	}
 }
 
-// Without field discovery only the fields of the flattenSpec are found, but all that is at the root can be named; transforms may make lists; what metrics
-// of numbers can't take is an error of the row, and what they read is no dimension.
+// Without field discovery only the fields of the flattenSpec are found, but all that is at the root
+// can be named; transforms may make lists; what metrics of numbers can't take is an error of the
+// row, and what they read is no dimension.
 func TestSamplerFindsAndMakesColumns(t *testing.T) {
 	const records = `{"t":"2022-01-01","k":"ab","n":1,"l":[3,1],"x":{"y":[7,8]}}` + "\n" + `{"t":"2022-01-02","k":"5","n":2}`
 	row := func(event, dimension, problem string) string {

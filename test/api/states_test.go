@@ -11,8 +11,9 @@ import (
 	"github.com/hengedb/henge/internal/testkit/server"
 )
 
-// TestMergeableMetrics loads metrics of first and last values, means and variances in two appended parts that overlap in time. Queries, a
-// compaction to a coarser granularity and queries after it must merge their states, not their results.
+// TestMergeableMetrics loads metrics of first and last values, means and variances in two appended
+// parts that overlap in time. Queries, a compaction to a coarser granularity and queries after it
+// must merge their states, not their results.
 func TestMergeableMetrics(t *testing.T) {
 	s := server.Start(t, server.Options{})
 	ask := asker(t, s)
@@ -70,7 +71,8 @@ func TestMergeableMetrics(t *testing.T) {
 	check("compacted", 2)
 }
 
-// TestMergeableMetricsOfSQL keeps the states of first and last values and variances in a statement with finalizeAggregations=false.
+// TestMergeableMetricsOfSQL keeps the states of first and last values and variances in a statement
+// with finalizeAggregations=false.
 func TestMergeableMetricsOfSQL(t *testing.T) {
 	s := server.Start(t, server.Options{})
 	ask := asker(t, s)

@@ -60,7 +60,8 @@ func (k *kafkaTopic) produce(t *testing.T, n int) {
 func (k *kafkaTopic) supervise(t *testing.T, s *server.Server, io, tuning, context map[string]any) {
 	t.Helper()
 	ioConfig := map[string]any{
-		"type": "kafka", "topic": "orders", "inputFormat": map[string]any{"type": "json"}, "useEarliestOffset": true, "startDelay": "PT0S", "period": "PT1S",
+		"type": "kafka", "topic": "orders", "inputFormat": map[string]any{"type": "json"}, "useEarliestOffset": true,
+		"startDelay": "PT0S", "period": "PT1S",
 		"consumerProperties": map[string]any{"bootstrap.servers": k.servers}, "taskCount": 1, "taskDuration": "PT1H",
 	}
 	maps.Copy(ioConfig, io)
@@ -155,7 +156,8 @@ func TestRowsOfATopicAreSeenAtOnceAndCountOnce(t *testing.T) {
 	}
 	comes(t, "all rows are seen", func() bool { rows, _ := counted(t, s); return rows == k.produced })
 	comes(t, "the limit of rows has them published", func() bool { return segmentsOf(t, s, "is_published = 1") > 0 })
-	if err := s.Call(t.Context(), http.MethodPost, "/service/indexer/v1/supervisor/orders/taskGroups/handoff", map[string]any{"taskGroupIds": []int{0}}, nil); err != nil {
+	if err := s.Call(t.Context(), http.MethodPost, "/service/indexer/v1/supervisor/orders/taskGroups/handoff",
+		map[string]any{"taskGroupIds": []int{0}}, nil); err != nil {
 		t.Fatal(err)
 	}
 	comes(t, "all segments are handed off", func() bool {

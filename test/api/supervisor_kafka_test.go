@@ -65,7 +65,8 @@ func TestASupervisorReadsATopic(t *testing.T) {
 	}
 	var spec any
 	text := fmt.Sprintf(`{"type":"kafka","spec":{"dataSchema":{"dataSource":"kafka_e2e","timestampSpec":{"column":"time"},"dimensionsSpec":
-		{"dimensions":[{"type":"long","name":"id"}]},"granularitySpec":{"segmentGranularity":"day","rollup":false}},"ioConfig":{"topic":"g_events",
+		{"dimensions":[{"type":"long","name":"id"}]},"granularitySpec":{"segmentGranularity":"day","rollup":false}},
+		"ioConfig":{"topic":"g_events",
 		"consumerProperties":{"bootstrap.servers":"%s"},"inputFormat":{"type":"json"},"useEarliestOffset":true,"taskCount":2,"period":"PT1S",
 		"startDelay":"PT0.1S"},"tuningConfig":{"type":"kafka"}},"context":{"useConcurrentLocks":true}}`, broker)
 	if err := json.Unmarshal([]byte(text), &spec); err != nil {

@@ -100,7 +100,8 @@ func awaitIdle(t *testing.T, s *server.Server) {
 	}
 }
 
-// awaitLog waits until a task runs that has a log: the recording asked some seconds after the task was submitted.
+// awaitLog waits until a task runs that has a log: the recording asked some seconds after the task
+// was submitted.
 func awaitLog(t *testing.T, s *server.Server) {
 	t.Helper()
 	for t.Context().Err() == nil {

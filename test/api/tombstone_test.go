@@ -9,8 +9,9 @@ import (
 	"github.com/hengedb/henge/internal/testkit/server"
 )
 
-// TestDatasourceOfTombstones empties a datasource. What is left of it is published and has no columns: SQL does not know it, as it does not
-// know one that was never written, native queries find no rows in it, and the next INSERT makes it known again.
+// TestDatasourceOfTombstones empties a datasource. What is left of it is published and has no
+// columns: SQL does not know it, as it does not know one that was never written, native queries
+// find no rows in it, and the next INSERT makes it known again.
 func TestDatasourceOfTombstones(t *testing.T) {
 	s := server.Start(t, server.Options{})
 	ask := func(sql string) string {

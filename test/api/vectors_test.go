@@ -16,7 +16,8 @@ import (
 // vectorCells splits a row of a table: a "|" inside of code is written "\|".
 var vectorCells = regexp.MustCompile(`\s+\|\s+`)
 
-// The constant expressions of the SQL specification, appendix B.1, with their values. The six-row table of B.2 is in test/sql.
+// The constant expressions of the SQL specification, appendix B.1, with their values. The six-row
+// table of B.2 is in test/sql.
 func TestConstantVectors(t *testing.T) {
 	shared := server.Shared(t)
 	spec, err := os.ReadFile(filepath.Join(shared, "spec", "sql.md"))

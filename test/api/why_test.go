@@ -18,7 +18,8 @@ type said struct {
 	Details                                         map[string]any
 }
 
-// What is decided about a thing is told alike by its own question, by that for its datasource, by the question for everything, and by sys.decisions, with all facts.
+// What is decided about a thing is told alike by its own question, by that for its datasource, by
+// the question for everything, and by sys.decisions, with all facts.
 func TestDecisionsAreTheSameEverywhere(t *testing.T) {
 	held := newHold()
 	s := server.Start(t, server.Options{FaultPoint: held.step})

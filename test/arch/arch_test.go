@@ -1,5 +1,5 @@
-// Package arch holds the code to the rules of the house: who may import whom, which dependencies the binary has, and that every
-// package says what it gives.
+// Package arch holds the code to the rules of the house: who may import whom, which dependencies
+// the binary has, and that every package says what it gives.
 package arch
 
 import (
@@ -152,7 +152,8 @@ func TestQuestionsImportOneWay(t *testing.T) {
 	}
 }
 
-// TestServersAndEdgeImportOneWay looks inside the layers service and edge, as TestQuestionsImportOneWay does inside questions.
+// TestServersAndEdgeImportOneWay looks inside the layers service and edge, as
+// TestQuestionsImportOneWay does inside questions.
 func TestServersAndEdgeImportOneWay(t *testing.T) {
 	// may names what packages of the layer service use of their own layer: nothing unless it is here.
 	may := map[string]string{"broker": "query", "tasktype": "query broker overlord"}

@@ -26,8 +26,9 @@ var refusing = []string{"agg", "expr", "native", "plan", "sql"}
 // refuses are the functions that make a refusal of a format.
 var refuses = []string{"InvalidSQL", "UnsupportedSQL", "InvalidInput", "Unsupported", "ResourceLimit", "refuse", "invalid", "fail", "notFound"}
 
-// Every message with which a statement or a native query is refused is in a test, or in a recording that one replays: the longest part of it
-// that is always the same. What can't be brought about is in testdata/refusals.txt with the reason.
+// Every message with which a statement or a native query is refused is in a test, or in a recording
+// that one replays: the longest part of it that is always the same. What can't be brought about is
+// in testdata/refusals.txt with the reason.
 func TestEveryRefusalHasATest(t *testing.T) {
 	shared := server.Shared(t)
 	excused := pending.Read(t, "testdata/refusals.txt")
@@ -64,7 +65,8 @@ const leastPart = 8
 // seam is between two pieces of a text in Go.
 var seam = regexp.MustCompile(`"\s*\+\s*"`)
 
-// textOf returns the text of the files below a folder that are wanted, without the backslashes of escapes, and texts in several pieces in one.
+// textOf returns the text of the files below a folder that are wanted, without the backslashes of
+// escapes, and texts in several pieces in one.
 func textOf(t *testing.T, dir string, wanted func(path string) bool) string {
 	t.Helper()
 	var all strings.Builder

@@ -116,8 +116,9 @@ func (d *did) flat() []did {
 	return out
 }
 
-// What is merged in a tree of servers is told along it: EXPLAIN ANALYZE runs as the query does, and each server counts once, below the one that merged what it gave.
-// One of the release before merges too, and tells of itself only.
+// What is merged in a tree of servers is told along it: EXPLAIN ANALYZE runs as the query does, and
+// each server counts once, below the one that merged what it gave. One of the release before merges
+// too, and tells of itself only.
 func TestExplainAnalyzeShowsTheTreeOfServers(t *testing.T) {
 	const historicals, fanIn = 7, 2
 	processes := [][]string{{"coordinator", "overlord", "worker"}, {"router", "broker"}}
@@ -170,7 +171,8 @@ func TestExplainAnalyzeShowsTheTreeOfServers(t *testing.T) {
 	}
 }
 
-// analyzedTree runs a query by EXPLAIN ANALYZE and returns its scan and its uppermost operator on servers.
+// analyzedTree runs a query by EXPLAIN ANALYZE and returns its scan and its uppermost operator on
+// servers.
 func analyzedTree(t *testing.T, c *server.Cluster, query, root string) (scan, top *did) {
 	t.Helper()
 	var out struct {
@@ -194,7 +196,8 @@ func analyzedTree(t *testing.T, c *server.Cluster, query, root string) (scan, to
 	return scan, top
 }
 
-// checkTree checks that every server is in the tree of a scan once or silent, that none merges more than the fan-in, and that the sums are theirs.
+// checkTree checks that every server is in the tree of a scan once or silent, that none merges more
+// than the fan-in, and that the sums are theirs.
 func checkTree(t *testing.T, query string, scan *did, servers, fanIn int) {
 	t.Helper()
 	all, seen := scan.flat(), map[string]bool{}

@@ -8,7 +8,8 @@ import (
 	"github.com/hengedb/henge/internal/testkit/server"
 )
 
-// A Broker that is told to keeps what Historicals make of single segments, within its own memory, and after a REPLACE of some answers with what is new.
+// A Broker that is told to keeps what Historicals make of single segments, within its own memory,
+// and after a REPLACE of some answers with what is new.
 func TestABrokerKeepsWhatHistoricalsMakeOfSegments(t *testing.T) {
 	c := server.StartCluster(t, server.ClusterOptions{
 		Processes: [][]string{{"coordinator", "overlord", "worker"}, {"historical"}, {"historical"}, {"router", "broker"}},

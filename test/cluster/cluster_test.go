@@ -1,5 +1,5 @@
-// Package cluster runs whole clusters inside tests: processes of every role, with real HTTP between them, on one metastore and one deep
-// storage. What is asked goes through the Router, as users do.
+// Package cluster runs whole clusters inside tests: processes of every role, with real HTTP between
+// them, on one metastore and one deep storage. What is asked goes through the Router, as users do.
 package cluster
 
 import (
@@ -112,7 +112,8 @@ func TestEveryRoleIsAProcess(t *testing.T) {
 	}
 }
 
-// TestFaultsFromServersHavePlaces asks for scalar subqueries with several rows, which servers find that hold segments.
+// TestFaultsFromServersHavePlaces asks for scalar subqueries with several rows, which servers find
+// that hold segments.
 func TestFaultsFromServersHavePlaces(t *testing.T) {
 	c := server.StartCluster(t, server.ClusterOptions{Processes: server.Small})
 	days(t, c, "wiki", 0, 2)

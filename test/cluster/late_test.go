@@ -13,8 +13,8 @@ import (
 	"github.com/hengedb/henge/internal/testkit/server"
 )
 
-// A Historical whose deep storage does not answer is given segments, which another one gets when the time for loading is over. Until then everybody is told who
-// is to load them.
+// A Historical whose deep storage does not answer is given segments, which another one gets when
+// the time for loading is over. Until then everybody is told who is to load them.
 func TestSegmentsThatAreNotLoadedInTimeAreLoadedElsewhere(t *testing.T) {
 	c := server.StartCluster(t, server.ClusterOptions{
 		Links: true, Metastore: metastore.Options{URL: postgres.URL(t)},

@@ -10,9 +10,10 @@ import (
 	"github.com/hengedb/henge/internal/testkit/server"
 )
 
-// A PostgreSQL that comes back from a crash without its last commits has forgotten what was acknowledged: rows, rules, ends of tasks, who leads. From then on
-// the cluster is as it says, in every answer: what was loaded meanwhile is as if it had not been, can be loaded again, with other rows under the same segment
-// ids, and no task that began before writes twice.
+// A PostgreSQL that comes back from a crash without its last commits has forgotten what was
+// acknowledged: rows, rules, ends of tasks, who leads. From then on the cluster is as it says, in
+// every answer: what was loaded meanwhile is as if it had not been, can be loaded again, with other
+// rows under the same segment ids, and no task that began before writes twice.
 func TestAMetastoreThatLosesItsLastMoments(t *testing.T) {
 	store := postgres.URL(t)
 	c := server.StartCluster(t, server.ClusterOptions{

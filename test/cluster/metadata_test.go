@@ -10,7 +10,8 @@ import (
 	"github.com/hengedb/henge/internal/testkit/server"
 )
 
-// A segmentMetadata query is answered by the Historicals that hold the segments; one that is gone is replaced.
+// A segmentMetadata query is answered by the Historicals that hold the segments; one that is gone
+// is replaced.
 func TestSegmentMetadataIsAnsweredWhereTheSegmentsAre(t *testing.T) {
 	c := server.StartCluster(t, server.ClusterOptions{
 		Links: true, Metastore: metastore.Options{URL: postgres.URL(t)}, // segments that are read are fetched

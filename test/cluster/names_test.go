@@ -11,8 +11,8 @@ import (
 	"github.com/hengedb/henge/internal/testkit/server"
 )
 
-// While a process is announced at an address no other is: one that comes there is refused and says what to do, and the cluster goes on. When the announcement
-// is gone it starts.
+// While a process is announced at an address no other is: one that comes there is refused and says
+// what to do, and the cluster goes on. When the announcement is gone it starts.
 func TestTwoProcessesAtOneAddress(t *testing.T) {
 	c := server.StartCluster(t, server.ClusterOptions{
 		Processes: [][]string{{"coordinator", "overlord", "worker"}, {"historical"}, {"historical"}, {"router", "broker"}},
@@ -42,8 +42,9 @@ func TestTwoProcessesAtOneAddress(t *testing.T) {
 	}
 }
 
-// Two Coordinators of one name, as two machines that were copied from one have, take the lead from each other: each time the epoch grows, so that of two that
-// believe to lead one writes. What was acknowledged is there, whoever did it, and every answer is whole.
+// Two Coordinators of one name, as two machines that were copied from one have, take the lead from
+// each other: each time the epoch grows, so that of two that believe to lead one writes. What was
+// acknowledged is there, whoever did it, and every answer is whole.
 func TestTwoCoordinatorsOfOneName(t *testing.T) {
 	c := server.StartCluster(t, server.ClusterOptions{
 		Metastore: metastore.Options{URL: postgres.URL(t)},

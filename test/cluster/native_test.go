@@ -45,7 +45,8 @@ func chat(t *testing.T, at *server.Process, id, path string) string {
 	return answer
 }
 
-// readersOf returns the ports of the processes that have read files for a load, by what its subtasks say.
+// readersOf returns the ports of the processes that have read files for a load, by what its
+// subtasks say.
 func readersOf(t *testing.T, at *server.Process, id string) map[int]bool {
 	t.Helper()
 	out := map[int]bool{}
@@ -142,8 +143,8 @@ func TestNativeLoadsInPartsAreAsWhole(t *testing.T) {
 	}
 }
 
-// A worker is lost that has read its part, while another still reads: only what it had written is done again, and a run of the task after its own worker
-// is lost finds what the others have.
+// A worker is lost that has read its part, while another still reads: only what it had written is
+// done again, and a run of the task after its own worker is lost finds what the others have.
 func TestANativeLoadGoesOnWithoutItsWorker(t *testing.T) {
 	c, g := withWorkers(t), server.NewGate(t, 100)
 	g.Files = 2
@@ -161,7 +162,8 @@ func TestANativeLoadGoesOnWithoutItsWorker(t *testing.T) {
 	if got := ask(t, c, "SELECT COUNT(*) FROM t"); got != "200" {
 		t.Errorf("rows: %s", got)
 	}
-	// Two files were surveyed once, and read by the run that was lost and by the next one: what they have is known from the note.
+	// Two files were surveyed once, and read by the run that was lost and by the next one: what they
+	// have is known from the note.
 	if again := len(g.Reading); again != 2 {
 		t.Errorf("[%d] files were read by the second run", again)
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/hengedb/henge/internal/testkit/server"
 )
 
-// A lookup is read by every process that answers queries or runs tasks: its status names them all, those that come later too, each Broker joins with it, and a
-// new version reaches all of them.
+// A lookup is read by every process that answers queries or runs tasks: its status names them all,
+// those that come later too, each Broker joins with it, and a new version reaches all of them.
 func TestLookupsAreOnAllNodes(t *testing.T) {
 	c := server.StartCluster(t, server.ClusterOptions{Processes: [][]string{
 		{"coordinator"}, {"overlord", "worker"}, {"historical"}, {"historical"}, {"router", "broker"}, {"broker"},
@@ -89,7 +89,8 @@ func TestARouterDoesNotWaitForEver(t *testing.T) {
 	}
 }
 
-// A segmentMetadata query without intervals looks as far back as service.query.segmentMetadata.defaultHistory says.
+// A segmentMetadata query without intervals looks as far back as
+// service.query.segmentMetadata.defaultHistory says.
 func TestSegmentMetadataLooksAsFarBackAsItIsTold(t *testing.T) {
 	for history, want := range map[string]int{"P1D": 1, "P3D": 3, "P1W": 7, "P1000D": 9} {
 		s := server.Start(t, server.Options{Settings: []string{"service.query.segmentMetadata.defaultHistory=" + history}})

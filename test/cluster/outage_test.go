@@ -14,8 +14,10 @@ import (
 	"github.com/hengedb/henge/internal/testkit/server"
 )
 
-// TestQueriesGoOnWithoutTheMetastore takes the metastore away for a minute of the processes' clocks, and of the database's, many times longer than any lease
-// lasts: queries are answered all the time, what would change something is refused with a word, and when the metastore is back so is everything else.
+// TestQueriesGoOnWithoutTheMetastore takes the metastore away for a minute of the processes'
+// clocks, and of the database's, many times longer than any lease lasts: queries are answered all
+// the time, what would change something is refused with a word, and when the metastore is back so
+// is everything else.
 func TestQueriesGoOnWithoutTheMetastore(t *testing.T) {
 	store, clock := postgres.URL(t), server.NewStepped(t)
 	link := postgres.NewLink(t, store)
@@ -55,7 +57,8 @@ const (
 	step   = time.Second / 2
 )
 
-// agePostgres has the leases and announcements in a database run out by as much earlier, as if its clock had gone on.
+// agePostgres has the leases and announcements in a database run out by as much earlier, as if its
+// clock had gone on.
 func agePostgres(t *testing.T, store string, by time.Duration) {
 	t.Helper()
 	db, err := sql.Open("pgx", store)
@@ -70,8 +73,9 @@ func agePostgres(t *testing.T, store string, by time.Duration) {
 	}
 }
 
-// TestTheClockOfTheMetastoreGoesForward has the clock of the database go forward by ten minutes at random moments: every lease and announcement has run out by it,
-// but nobody is deposed, and no query, load or question to the leaders fails.
+// TestTheClockOfTheMetastoreGoesForward has the clock of the database go forward by ten minutes at
+// random moments: every lease and announcement has run out by it, but nobody is deposed, and no
+// query, load or question to the leaders fails.
 func TestTheClockOfTheMetastoreGoesForward(t *testing.T) {
 	store, rnd := postgres.URL(t), rand.New(rand.NewPCG(1, 8))
 	c := server.StartCluster(t, server.ClusterOptions{Metastore: metastore.Options{URL: store}, Processes: [][]string{
@@ -106,8 +110,9 @@ func TestTheClockOfTheMetastoreGoesForward(t *testing.T) {
 	}
 }
 
-// TestClocksMayBeMinutesApart has processes whose clocks differ by ten minutes: leases, announcements, fencing and time limits don't mind, neither with one store
-// for all of them nor with one of each, whose clock is as wrong as the process's.
+// TestClocksMayBeMinutesApart has processes whose clocks differ by ten minutes: leases,
+// announcements, fencing and time limits don't mind, neither with one store for all of them nor
+// with one of each, whose clock is as wrong as the process's.
 func TestClocksMayBeMinutesApart(t *testing.T) {
 	t.Run("one store", func(t *testing.T) { minutesApart(t, server.ClusterOptions{}) })
 	t.Run("a store of each", func(t *testing.T) {
@@ -121,7 +126,8 @@ func minutesApart(t *testing.T, o server.ClusterOptions) {
 		{"coordinator", "overlord"}, {"coordinator", "overlord"}, {"historical"}, {"historical"}, {"worker"}, {"worker"}, {"broker"}, {"broker"}, {"router"},
 	}
 	c := server.StartCluster(t, o)
-	// announced is how many servers a Broker sees, and Brokers are those that are too early and too late.
+	// announced is how many servers a Broker sees, and Brokers are those that are too early and too
+	// late.
 	announced := func(broker *server.Process) string {
 		asker := server.Client{Addresses: map[string]string{"router": broker.Addresses["broker"]}}
 		rows, err := asker.Query(t.Context(), "SELECT COUNT(*) FROM sys.servers")

@@ -57,7 +57,8 @@ func (e *events) read(id string) (by map[string]int, all int) {
 	return by, all
 }
 
-// TestClonesAreAskedWhenQueriesSaySo has one Historical be the clone of another, and goes by what both tell of their segments to see which were asked.
+// TestClonesAreAskedWhenQueriesSaySo has one Historical be the clone of another, and goes by what
+// both tell of their segments to see which were asked.
 func TestClonesAreAskedWhenQueriesSaySo(t *testing.T) {
 	sent := &events{}
 	receiver := httptest.NewServer(sent)
@@ -124,7 +125,8 @@ func TestClonesAreAskedWhenQueriesSaySo(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "cloneQueryMode") {
 		t.Errorf("an unknown mode: %v", err)
 	}
-	// What the processes tell of a query: the Broker of the servers that it asked, Historicals of its segments and of its lane.
+	// What the processes tell of a query: the Broker of the servers that it asked, Historicals of its
+	// segments and of its lane.
 	id := fmt.Sprint("q", queries)
 	want := []string{
 		"service/broker query/bytes reports", "service/broker query/cpu/time <nil>", "service/broker query/node/bytes <nil>", "service/broker query/node/time <nil>", "service/broker query/node/ttfb <nil>",

@@ -8,8 +8,8 @@ import (
 	"github.com/hengedb/henge/internal/testkit/server"
 )
 
-// A Router gives queries to the Brokers of the service that its strategies and the retention rules say. The default Broker of the test knows no datasource, so
-// that answers tell whose they are.
+// A Router gives queries to the Brokers of the service that its strategies and the retention rules
+// say. The default Broker of the test knows no datasource, so that answers tell whose they are.
 func TestARouterChoosesBrokersByStrategiesAndRules(t *testing.T) {
 	c := server.StartCluster(t, server.ClusterOptions{
 		Processes: [][]string{{"coordinator", "overlord", "worker"}, {"router", "broker"}}, Settings: []string{"service.api.aliases=[\"druid\"]"},

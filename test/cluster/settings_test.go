@@ -10,8 +10,8 @@ import (
 	"github.com/hengedb/henge/internal/testkit/server"
 )
 
-// A rule of the blocklist is obeyed by every Broker as soon as it is written, and no longer when it is gone. The clock of all stands still meanwhile: none comes by
-// it because it looks now and then.
+// A rule of the blocklist is obeyed by every Broker as soon as it is written, and no longer when it
+// is gone. The clock of all stands still meanwhile: none comes by it because it looks now and then.
 func TestTheBlocklistIsObeyedAtOnce(t *testing.T) {
 	clock := server.NewStepped(t)
 	c := server.StartCluster(t, server.ClusterOptions{
@@ -42,7 +42,8 @@ func TestTheBlocklistIsObeyedAtOnce(t *testing.T) {
 	}
 }
 
-// A Router that knows no Broker says so with the status of the interface, in the shape of its errors.
+// A Router that knows no Broker says so with the status of the interface, in the shape of its
+// errors.
 func TestARouterWithoutABrokerSaysSo(t *testing.T) {
 	c := server.StartCluster(t, server.ClusterOptions{Processes: [][]string{{"coordinator", "overlord"}, {"router"}}})
 	for _, request := range []struct{ path, body string }{
@@ -61,7 +62,8 @@ func TestARouterWithoutABrokerSaysSo(t *testing.T) {
 	}
 }
 
-// A Coordinator that is told to be is the Overlord too, and one that is told to wait leads without doing anything.
+// A Coordinator that is told to be is the Overlord too, and one that is told to wait leads without
+// doing anything.
 func TestACoordinatorMayBeOverlordAndMayWait(t *testing.T) {
 	c := server.StartCluster(t, server.ClusterOptions{
 		Processes: [][]string{{"historical"}, {"worker"}, {"router", "broker"}},

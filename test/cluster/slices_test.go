@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// The segments of a datasource are divided between the workers of a statement or a compaction, wherever those are, also when no Historical holds them.
+// The segments of a datasource are divided between the workers of a statement or a compaction,
+// wherever those are, also when no Historical holds them.
 func TestDatasourcesAreReadInParts(t *testing.T) {
 	c := withWorkers(t)
 	if status, answer, err := c.Send(t.Context(), "router", http.MethodPost, "/service/coordinator/v1/rules/_default",

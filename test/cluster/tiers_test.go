@@ -11,7 +11,8 @@ import (
 	"github.com/hengedb/henge/internal/testkit/server"
 )
 
-// tiered starts a cluster with two tiers, each of which is to have all segments of wiki, and returns its two Historicals by their addresses.
+// tiered starts a cluster with two tiers, each of which is to have all segments of wiki, and
+// returns its two Historicals by their addresses.
 func tiered(t *testing.T) (c *server.Cluster, hot, cold string) {
 	t.Helper()
 	c = server.StartCluster(t, server.ClusterOptions{Processes: [][]string{{"coordinator", "overlord", "worker"}, {"router", "broker"}}})
@@ -56,7 +57,8 @@ func readers(t *testing.T, broker server.Client, sql string) (names []string, sc
 	return names, scanned
 }
 
-// Brokers with settings of their own ask the Historicals that these say, and give whole answers all the same.
+// Brokers with settings of their own ask the Historicals that these say, and give whole answers all
+// the same.
 func TestEachBrokerAsksTheTiersThatItIsTold(t *testing.T) {
 	c, hot, cold := tiered(t)
 	days(t, c, "logs", 0, 2)

@@ -18,9 +18,11 @@ import (
 
 var seeds = flag.Uint64("seeds", 1, "how many random runs of trouble there are")
 
-// What goes wrong, in the order of a seed: processes are killed, stopped and started, the network between two of them is cut, the metastore is taken from one,
-// the disk of another is slow. Meanwhile days are replaced, each time by rows of a new generation. Whatever happens, an answer has every row of a day once and
-// all of one generation, or it is an error; and when all is well again no day is older than what was acknowledged last.
+// What goes wrong, in the order of a seed: processes are killed, stopped and started, the network
+// between two of them is cut, the metastore is taken from one, the disk of another is slow.
+// Meanwhile days are replaced, each time by rows of a new generation. Whatever happens, an answer
+// has every row of a day once and all of one generation, or it is an error; and when all is well
+// again no day is older than what was acknowledged last.
 func TestAnswersStayExactInTrouble(t *testing.T) {
 	for seed := range *seeds {
 		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {
@@ -108,7 +110,8 @@ func (x *trouble) note(what string, of ...*server.Process) {
 	x.log = append(x.log, what)
 }
 
-// step makes something go wrong, or right again. As many processes of each role are left as it takes for the cluster to live.
+// step makes something go wrong, or right again. As many processes of each role are left as it
+// takes for the cluster to live.
 func (x *trouble) step() {
 	roles := []string{"coordinator", "historical", "historical", "worker", "broker"}
 	role := roles[x.rnd.IntN(len(roles))]
@@ -154,7 +157,8 @@ func (x *trouble) mend() {
 	x.c.Heal()
 }
 
-// replace gives a day rows of a new generation and reports whether that was acknowledged. It does not wait for what takes long: that ends later, or never.
+// replace gives a day rows of a new generation and reports whether that was acknowledged. It does
+// not wait for what takes long: that ends later, or never.
 func (x *trouble) replace(day int) bool {
 	x.next++
 	generation := x.next
@@ -178,10 +182,12 @@ func (x *trouble) replace(day int) bool {
 	return true
 }
 
-// patience is how long one waits for a load in trouble, or for an answer, before something else goes wrong.
+// patience is how long one waits for a load in trouble, or for an answer, before something else
+// goes wrong.
 const patience = 3 * time.Second
 
-// check asks for the days. What comes is exact, or an error; it reports whether it came and is as new as what was acknowledged.
+// check asks for the days. What comes is exact, or an error; it reports whether it came and is as
+// new as what was acknowledged.
 func (x *trouble) check() (fresh bool) {
 	ctx, cancel := context.WithTimeout(x.t.Context(), patience)
 	defer cancel()

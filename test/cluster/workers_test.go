@@ -131,7 +131,8 @@ func TestTasksSpreadOverWorkers(t *testing.T) {
 		t.Errorf("the location of a running task: %s", text)
 	}
 
-	// A worker that is turned off keeps what it has; what is shut down there ends, and the next task waits for the other one.
+	// A worker that is turned off keeps what it has; what is shut down there ends, and the next task
+	// waits for the other one.
 	host := strings.TrimPrefix(first.Addresses["indexer"], "http://")
 	if status, answer, err := c.Send(t.Context(), "router", http.MethodPost, "/service/indexer/v1/worker/"+host+"/disable", ""); status != 200 ||
 		string(answer) != `{"`+host+`":"disabled"}` {
@@ -200,8 +201,8 @@ func TestATaskOfAKilledWorkerIsDoneByAnother(t *testing.T) {
 	}
 }
 
-// A worker that others take for lost goes on and finishes the same partitions as the one that took over: only the latter publishes, also when it comes
-// later.
+// A worker that others take for lost goes on and finishes the same partitions as the one that took
+// over: only the latter publishes, also when it comes later.
 func TestTwoWorkersFinishTheSamePartitions(t *testing.T) {
 	for name, statement := range kinds {
 		t.Run(name, func(t *testing.T) {

@@ -1,6 +1,7 @@
-// Package corpus asks a server of this checkout the statements that the reference system was asked (../shared/golden/corpus, beside the
-// repository) and compares the answers. What is not answered like the recording yet is in testdata/corpus_pending.txt, which only
-// shrinks; what the specification wants otherwise, in differs_test.go.
+// Package corpus asks a server of this checkout the statements that the reference system was asked
+// (../shared/golden/corpus, beside the repository) and compares the answers. What is not answered
+// like the recording yet is in testdata/corpus_pending.txt, which only shrinks; what the
+// specification wants otherwise, in differs_test.go.
 //
 //	go test ./test/corpus -v                          counts per topic
 //	go test ./test/corpus -v -topics casts,time -summary 20     the most common differences of two topics, with an example each
@@ -95,8 +96,9 @@ func TestCorpus(t *testing.T) {
 // everyNth is which statements are asked of a cluster: all take minutes.
 const everyNth = 8
 
-// TestCorpusOverACluster asks a cluster of processes a part of the statements: what is answered must not depend on where segments are. Sketches
-// are left out, as what they estimate depends on the order of merging, and so is RAND.
+// TestCorpusOverACluster asks a cluster of processes a part of the statements: what is answered
+// must not depend on where segments are. Sketches are left out, as what they estimate depends on
+// the order of merging, and so is RAND.
 func TestCorpusOverACluster(t *testing.T) {
 	shared := server.Shared(t)
 	records, err := corpus.Load(filepath.Join(shared, "golden", "corpus"), func(topic string) bool { return strings.HasPrefix(topic, "sketch_") })

@@ -10,8 +10,9 @@ import (
 	"github.com/hengedb/henge/internal/testkit/corpus"
 )
 
-// wanted is a kind of difference that the specification, or a later release of the reference, wants. A statement has it if its text
-// matches SQL and its difference matches Difference (empty: any).
+// wanted is a kind of difference that the specification, or a later release of the reference,
+// wants. A statement has it if its text matches SQL and its difference matches Difference (empty:
+// any).
 type wanted struct {
 	sql, difference string
 	// holds, if set, looks at the submatches of difference.

@@ -12,8 +12,9 @@ import (
 	"github.com/hengedb/henge/internal/testkit/postgres"
 )
 
-// What operations.md says of a cluster on PostgreSQL: a backup while it runs, from a machine that has no data directory, is put back into an empty database and
-// another folder, and new processes answer as the old ones did. Restoring below processes that run is refused.
+// What operations.md says of a cluster on PostgreSQL: a backup while it runs, from a machine that
+// has no data directory, is put back into an empty database and another folder, and new processes
+// answer as the old ones did. Restoring below processes that run is refused.
 func TestAClusterIsBackedUpAndRestored(t *testing.T) {
 	dir := t.TempDir()
 	settings := func(store, deep string) []string {

@@ -15,7 +15,8 @@ import (
 	"github.com/hengedb/henge/internal/testkit/versitygw"
 )
 
-// A cluster of processes on a PostgreSQL loads, answers, and goes on while some of them are killed; its deep storage is a folder, then an S3 server.
+// A cluster of processes on a PostgreSQL loads, answers, and goes on while some of them are killed;
+// its deep storage is a folder, then an S3 server.
 func TestAClusterOfProcesses(t *testing.T) {
 	t.Run("folder", func(t *testing.T) {
 		clusterOfProcesses(t, "service.storage.storageDirectory="+filepath.Join(t.TempDir(), "deep"))
@@ -92,7 +93,8 @@ func clusterOfProcesses(t *testing.T, deep ...string) {
 		t.Errorf("after a Broker was stopped: %s", got)
 	}
 
-	// The worker is killed in the middle of a load, then the leader: a worker does the load from the start, and goes on without a leader.
+	// The worker is killed in the middle of a load, then the leader: a worker does the load from the
+	// start, and goes on without a leader.
 	g := server.NewGate(t, 1000)
 	id, err := router.Submit(t.Context(), g.Statement("INSERT INTO t"), nil)
 	if err != nil {

@@ -24,16 +24,20 @@ import (
 	"github.com/hengedb/henge/internal/testkit/server"
 )
 
-// The environment of a copy of this test program that runs a server which kills itself at a step of publishing.
+// The environment of a copy of this test program that runs a server which kills itself at a step of
+// publishing.
 const (
 	crashDir  = "HENGE_E2E_CRASH_DIR"
 	crashStep = "HENGE_E2E_CRASH_STEP"
-	// crashArmed is a file: the process kills itself at the step once it is there, or another one whose id the file has behind the step.
+	// crashArmed is a file: the process kills itself at the step once it is there, or another one
+	// whose id the file has behind the step.
 	crashArmed = "HENGE_E2E_CRASH_ARMED"
-	// crashRoles are the roles of the process, all without it, and crashSettings its properties, one a line. With them the file says at which step.
+	// crashRoles are the roles of the process, all without it, and crashSettings its properties, one a
+	// line. With them the file says at which step.
 	crashRoles    = "HENGE_E2E_CRASH_ROLES"
 	crashSettings = "HENGE_E2E_CRASH_SETTINGS"
-	// crashProtocol is the protocol that the process speaks, as another release would; none: that of this one.
+	// crashProtocol is the protocol that the process speaks, as another release would; none: that of
+	// this one.
 	crashProtocol = "HENGE_E2E_CRASH_PROTOCOL"
 )
 
@@ -131,7 +135,8 @@ func native(io string, values ...string) string {
 		`"dimensionsSpec":{"dimensions":["v"]},"granularitySpec":{"segmentGranularity":"DAY","rollup":false}}}}`
 }
 
-// submit hands a statement, or the JSON of a native task, to the server and returns the id of the task.
+// submit hands a statement, or the JSON of a native task, to the server and returns the id of the
+// task.
 func submit(ctx context.Context, c *server.Client, statement string, settings map[string]any) (string, error) {
 	if !strings.HasPrefix(statement, "{") {
 		return c.Submit(ctx, statement, settings)
@@ -141,7 +146,8 @@ func submit(ctx context.Context, c *server.Client, statement string, settings ma
 	return submitted.Task, err
 }
 
-// publishKinds are statements and tasks that publish, with the steps they pass (by their numbers) and what is in t before and after.
+// publishKinds are statements and tasks that publish, with the steps they pass (by their numbers)
+// and what is in t before and after.
 var publishKinds = []struct {
 	name, statement string
 	context         map[string]any
@@ -158,8 +164,8 @@ var publishKinds = []struct {
 	{"compact", `{"type":"compact","dataSource":"t","interval":"2024-01-01/2024-01-02"}`, nil, "1467", "old1 old2", "old1 old2"},
 }
 
-// TestKilledWhilePublishing kills the server at every step of publishing: what was there stands, whole, and trying again works. After the
-// commit the new data stands, although nobody was told.
+// TestKilledWhilePublishing kills the server at every step of publishing: what was there stands,
+// whole, and trying again works. After the commit the new data stands, although nobody was told.
 func TestKilledWhilePublishing(t *testing.T) {
 	steps := metastore.PublishSteps()
 	committed := steps[len(steps)-1]
@@ -208,7 +214,8 @@ func TestKilledWhilePublishing(t *testing.T) {
 	}
 }
 
-// crashAt loads old data, submits a statement and returns its task when the server has died at the step.
+// crashAt loads old data, submits a statement and returns its task when the server has died at the
+// step.
 func crashAt(t *testing.T, data, step, statement string, context map[string]any) (id string) {
 	t.Helper()
 	armed := data + ".armed"

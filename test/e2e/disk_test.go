@@ -21,8 +21,9 @@ func gzipOf(t *testing.T, content []byte) string {
 	return b.String()
 }
 
-// TestNoRoomForFiles runs the server with a limit on the size of files, which makes writes fail in the middle as a full disk does: the
-// load fails with a sentence, as does one that must copy its packed input; what was there stands, and smaller loads go on.
+// TestNoRoomForFiles runs the server with a limit on the size of files, which makes writes fail in
+// the middle as a full disk does: the load fails with a sentence, as does one that must copy its
+// packed input; what was there stands, and smaller loads go on.
 func TestNoRoomForFiles(t *testing.T) {
 	dir := t.TempDir()
 	events := filepath.Join(dir, "events.json")

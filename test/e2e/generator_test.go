@@ -14,8 +14,9 @@ import (
 	"testing"
 )
 
-// TestInputLargerThanMemory loads what an http server makes up while it is read, several times the memory that the process may use: it must sort on
-// disk, keep every row, and not grow with the input. HENGE_GENERATED_MIB asks for more than the share of CI, such as 51200.
+// TestInputLargerThanMemory loads what an http server makes up while it is read, several times the
+// memory that the process may use: it must sort on disk, keep every row, and not grow with the
+// input. HENGE_GENERATED_MIB asks for more than the share of CI, such as 51200.
 func TestInputLargerThanMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: hundreds of MB")

@@ -12,7 +12,8 @@ import (
 	"github.com/hengedb/henge/internal/testkit/postgres"
 )
 
-// When `henge import` has ended, every Broker of a cluster answers with what it has brought: also those that only look into the metastore now and then.
+// When `henge import` has ended, every Broker of a cluster answers with what it has brought: also
+// those that only look into the metastore now and then.
 func TestWhatIsImportedCanBeAskedForAtOnce(t *testing.T) {
 	store, dir := postgres.URL(t), t.TempDir()
 	started := 0

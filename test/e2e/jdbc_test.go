@@ -50,8 +50,8 @@ error: QueryInterruptedException: Column 'nope' not found in any table (line [1]
 closed
 `
 
-// TestJDBC runs a client with the unmodified driver of Avatica, of an old and a new release, in both
-// encodings, through the Router and the Broker.
+// TestJDBC runs a client with the unmodified driver of Avatica, of an old and a new release, in
+// both encodings, through the Router and the Broker.
 func TestJDBC(t *testing.T) {
 	p := launch(t, exec.Command(henge, append([]string{"server", "--data", t.TempDir()}, ports()...)...))
 	var rows bytes.Buffer

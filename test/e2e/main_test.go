@@ -1,5 +1,6 @@
-// Package e2e tests the real binary, built from this checkout: loading and asking, restarting, being killed at any moment, refusing to
-// start where it can't, the command-line tools, and the lines of the README.
+// Package e2e tests the real binary, built from this checkout: loading and asking, restarting,
+// being killed at any moment, refusing to start where it can't, the command-line tools, and the
+// lines of the README.
 package e2e
 
 import (

@@ -71,7 +71,8 @@ func (f *fleet) until(what string, ok func() bool) {
 	}
 }
 
-// copyName gives the data directory of one process the name of another, as if its machine had been copied from that one's.
+// copyName gives the data directory of one process the name of another, as if its machine had been
+// copied from that one's.
 func (f *fleet) copyName(from, to string) {
 	f.t.Helper()
 	name, err := os.ReadFile(filepath.Join(f.of(from), "process"))
@@ -86,8 +87,9 @@ func (f *fleet) copyName(from, to string) {
 	}
 }
 
-// Two processes of one name that lead take the lead from each other, and each write is of one of them: what was acknowledged is there when one of the two is
-// gone, and every answer was whole. A second process on the same data directory does not start.
+// Two processes of one name that lead take the lead from each other, and each write is of one of
+// them: what was acknowledged is there when one of the two is gone, and every answer was whole. A
+// second process on the same data directory does not start.
 func TestTwoProcessesOfOneName(t *testing.T) {
 	f := newFleet(t, "service.discovery.leaseDuration=PT2S")
 	control := []string{"coordinator", "overlord"}
@@ -144,8 +146,9 @@ func TestTwoProcessesOfOneName(t *testing.T) {
 	}
 }
 
-// While a killed process is announced at an address nobody else is: another process that comes there is refused and told what to do. The process itself, which
-// its data directory names, comes back at once.
+// While a killed process is announced at an address nobody else is: another process that comes
+// there is refused and told what to do. The process itself, which its data directory names, comes
+// back at once.
 func TestAnAddressBelongsToOneName(t *testing.T) {
 	f := newFleet(t, "service.discovery.leaseDuration=PT1H") // of what is killed nothing runs out
 	f.run("control", []string{"coordinator", "overlord", "worker"})

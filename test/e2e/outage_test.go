@@ -14,8 +14,8 @@ import (
 )
 
 // PostgreSQL restarts, as at an upgrade and as after a crash, while tasks of each kind run, and
-// while others are submitted, begin, publish and end. Each task that was accepted succeeds; its rows
-// are there once.
+// while others are submitted, begin, publish and end. Each task that was accepted succeeds; its
+// rows are there once.
 func TestTasksGoOnOverARestartOfPostgreSQL(t *testing.T) {
 	dir, store := t.TempDir(), postgres.URL(t)
 	run := func(roles ...string) *process {

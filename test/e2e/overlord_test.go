@@ -9,8 +9,9 @@ import (
 	"github.com/hengedb/henge/internal/metastore"
 )
 
-// The Overlord alone is killed at every step of publishing, while the worker that publishes goes on. Its work does not need the Overlord, and the next one finds the task's
-// end in the record: what the task wrote is there once, whoever was asked meanwhile.
+// The Overlord alone is killed at every step of publishing, while the worker that publishes goes
+// on. Its work does not need the Overlord, and the next one finds the task's end in the record:
+// what the task wrote is there once, whoever was asked meanwhile.
 func TestTheOverlordIsKilledWhileAWorkerPublishes(t *testing.T) {
 	k := startKillable(t, []string{"coordinator", "historical", "broker", "router"})
 	overlord := k.run("overlord")

@@ -60,7 +60,8 @@ var (
 	roleURL   = regexp.MustCompile(`(\w+) (http://\S+?)(?:,|$)`)
 )
 
-// serve starts the server on dir and returns when it says that it is ready. It is killed when the test ends, if it still runs.
+// serve starts the server on dir and returns when it says that it is ready. It is killed when the
+// test ends, if it still runs.
 func serve(t *testing.T, dir string, args ...string) *process {
 	t.Helper()
 	arguments := append([]string{"server", "--data", dir}, ports()...)

@@ -16,8 +16,8 @@ import (
 // tryout is what the README tells a newcomer to paste.
 var tryout = regexp.MustCompile("(?s)<!-- tryout -->\\s*```sh\\n(.*?)```\\s*<!-- /tryout -->")
 
-// onFreePorts stands in for bin/henge: the same binary, on ports that are free on the machine of the test, and a client that waits for the
-// server that was started a line before.
+// onFreePorts stands in for bin/henge: the same binary, on ports that are free on the machine of
+// the test, and a client that waits for the server that was started a line before.
 const onFreePorts = `#!/bin/sh
 case "$1" in
 server) exec %[1]s "$@" %[2]s ;;

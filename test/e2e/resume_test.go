@@ -16,7 +16,8 @@ import (
 	"github.com/hengedb/henge/internal/testkit/server"
 )
 
-// killable is a cluster with three worker processes, each of which may be killed, also at a step of what it does.
+// killable is a cluster with three worker processes, each of which may be killed, also at a step of
+// what it does.
 type killable struct {
 	t       *testing.T
 	dir     string
@@ -91,7 +92,8 @@ func (k *killable) awaitWorkers() {
 	})
 }
 
-// files returns three files to load, of which no row comes before they are released, once all workers are there to read them.
+// files returns three files to load, of which no row comes before they are released, once all
+// workers are there to read them.
 func (k *killable) files() *server.Gate {
 	k.t.Helper()
 	k.awaitWorkers()
@@ -100,7 +102,8 @@ func (k *killable) files() *server.Gate {
 	return g
 }
 
-// arm returns files to load whose rows come at once; the process that comes to the step while it loads them kills itself.
+// arm returns files to load whose rows come at once; the process that comes to the step while it
+// loads them kills itself.
 func (k *killable) arm(step string) *server.Gate {
 	k.t.Helper()
 	g := k.files()
@@ -144,8 +147,10 @@ func (k *killable) nothingLeft() {
 	}
 }
 
-// The controller of a task is killed between its stages, and at every step of publishing, with the worker that it runs in. The next run of the task takes up what is done: of stages whose outputs are in deep storage
-// nothing is read again, else only what the killed process itself had. No row is lost, none is there twice.
+// The controller of a task is killed between its stages, and at every step of publishing, with the
+// worker that it runs in. The next run of the task takes up what is done: of stages whose outputs
+// are in deep storage nothing is read again, else only what the killed process itself had. No row
+// is lost, none is there twice.
 func TestAControllerIsKilled(t *testing.T) {
 	k := startKillable(t, []string{"coordinator", "overlord", "historical", "broker", "router"})
 	for _, durable := range []bool{true, false} {

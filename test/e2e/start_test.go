@@ -45,7 +45,8 @@ func TestStopsOnTerm(t *testing.T) {
 	}
 }
 
-// TestStopsWhileATaskRuns stops a server that is busy: it must not wait for the task's end, and nothing of the task may show.
+// TestStopsWhileATaskRuns stops a server that is busy: it must not wait for the task's end, and
+// nothing of the task may show.
 func TestStopsWhileATaskRuns(t *testing.T) {
 	dir := t.TempDir()
 	events := filepath.Join(dir, "events.json")
@@ -127,7 +128,8 @@ func TestRefusesToStart(t *testing.T) {
 	})
 }
 
-// TestMissingFileInDeepStorage takes a segment's file away: the answer is an error that names the segment, never a part of the rows.
+// TestMissingFileInDeepStorage takes a segment's file away: the answer is an error that names the
+// segment, never a part of the rows.
 func TestMissingFileInDeepStorage(t *testing.T) {
 	dir := t.TempDir()
 	p := serve(t, dir)

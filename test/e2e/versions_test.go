@@ -15,8 +15,9 @@ import (
 	"github.com/hengedb/henge/internal/testkit/postgres"
 )
 
-// A cluster is upgraded process by process, in any order: those of this protocol and of the one before answer exactly together, load, and lead. One that is a
-// protocol further is refused, and says why.
+// A cluster is upgraded process by process, in any order: those of this protocol and of the one
+// before answer exactly together, load, and lead. One that is a protocol further is refused, and
+// says why.
 func TestProcessesOfTwoProtocolsAreOneCluster(t *testing.T) {
 	store, dir := postgres.URL(t), t.TempDir()
 	started := 0

@@ -1,14 +1,18 @@
-// Package protocol has what processes of older releases really said to each other, and lays it before today's code.
+// Package protocol has what processes of older releases really said to each other, and lays it
+// before today's code.
 //
-// A recording is one file of testdata for each protocol: the announcements of the processes of a small cluster, the segments that it held, and the requests and
-// answers between a Broker, a Coordinator and two Historicals, byte for byte. It is made by the code of that release, by this file:
+// A recording is one file of testdata for each protocol: the announcements of the processes of a
+// small cluster, the segments that it held, and the requests and answers between a Broker, a
+// Coordinator and two Historicals, byte for byte. It is made by the code of that release, by this
+// file:
 //
 //	git worktree add ../old COMMIT                # the last one of that protocol
 //	cp test/protocol/record_test.go ../old/test/protocol/
 //	cd ../old && go test ./test/protocol -run Record -record FILE
 //
-// protocol1.json is of 8cdff39 and protocol2.json of 6a37382. Before a change of cluster.Protocol, the last commit of the present one is recorded likewise. A
-// recording is never made anew: no code but that of its commit can say what that release says.
+// protocol1.json is of 8cdff39 and protocol2.json of 6a37382. Before a change of cluster.Protocol,
+// the last commit of the present one is recorded likewise. A recording is never made anew: no code
+// but that of its commit can say what that release says.
 package protocol
 
 import (
@@ -140,7 +144,8 @@ func (w *teed) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 const insert = `INSERT INTO t SELECT TIME_PARSE(t) AS __time, k, n, x, MV_TO_ARRAY(m) AS m FROM TABLE(EXTERN('{"type":"inline","data":"%s"}', '{"type":"json"}'))
 	EXTEND (t VARCHAR, k VARCHAR, n BIGINT, x DOUBLE, m VARCHAR ARRAY) PARTITIONED BY DAY`
 
-// statements are what is asked: groups, groups by several dimensions, sketches, first rows, rows as they come, and joins that run beside the segments.
+// statements are what is asked: groups, groups by several dimensions, sketches, first rows, rows as
+// they come, and joins that run beside the segments.
 var statements = []string{
 	"SELECT k, COUNT(*), SUM(n), MIN(x), AVG(x) FROM t GROUP BY k ORDER BY k",
 	"SELECT k, FLOOR(__time TO DAY), MAX(n), APPROX_COUNT_DISTINCT(n) FROM t WHERE n > 1 OR x IS NULL GROUP BY 1, 2 ORDER BY 1, 2",
@@ -152,7 +157,8 @@ var statements = []string{
 	"EXPLAIN ANALYZE SELECT k, COUNT(*) FROM t WHERE n > 1 GROUP BY k",
 }
 
-// TestRecord makes a recording. It compiles with the code of every recorded release, and so uses little of it.
+// TestRecord makes a recording. It compiles with the code of every recorded release, and so uses
+// little of it.
 func TestRecord(t *testing.T) {
 	if *record == "" {
 		t.Skip("no -record")

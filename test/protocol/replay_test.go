@@ -51,7 +51,8 @@ func open(t *testing.T, protocol int) *recording {
 	return r
 }
 
-// peers stand for the processes of a recording: they give the recorded answers to the recorded requests.
+// peers stand for the processes of a recording: they give the recorded answers to the recorded
+// requests.
 type peers struct {
 	t *testing.T
 	// said are the exchanges of one query.
@@ -59,7 +60,8 @@ type peers struct {
 	used map[int]bool
 }
 
-// RoundTrip implements http.RoundTripper: a request that no process of that release has sent is one that it may not understand.
+// RoundTrip implements http.RoundTripper: a request that no process of that release has sent is one
+// that it may not understand.
 func (p *peers) RoundTrip(r *http.Request) (*http.Response, error) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -103,7 +105,8 @@ func parts(t *testing.T, request []byte) []any {
 	return []any{string(request[:8]), header, request[head+length : len(request)-4]}
 }
 
-// answerer answers fragments over the recorded segments. It implements fragments.Engine, fragments.Segments and fragments.Gate.
+// answerer answers fragments over the recorded segments. It implements fragments.Engine,
+// fragments.Segments and fragments.Gate.
 type answerer struct {
 	t          *testing.T
 	dir        string
@@ -152,14 +155,16 @@ func answer(t *testing.T, h http.Handler, e exchange) (status int, text []byte) 
 	return w.Code, w.Body.Bytes()
 }
 
-// block is one of an answer's: rows as texts in any order, a profile as its members with no numbers.
+// block is one of an answer's: rows as texts in any order, a profile as its members with no
+// numbers.
 type block struct {
 	Kind string
 	Rows []string
 	Text any
 }
 
-// blocks takes an answer apart, by the format alone: the order of kinds, what is in them, and nothing besides.
+// blocks takes an answer apart, by the format alone: the order of kinds, what is in them, and
+// nothing besides.
 func blocks(t *testing.T, text []byte) (version byte, out []block) {
 	t.Helper()
 	if len(text) < 8 || string(text[:4]) != "HGFR" {
@@ -216,7 +221,8 @@ func rowText(b *vector.Batch, i int) string {
 	return strings.Join(out, " | ")
 }
 
-// withoutNumbers keeps the members of what operators did, of which those above zero say that something was done.
+// withoutNumbers keeps the members of what operators did, of which those above zero say that
+// something was done.
 func withoutNumbers(v any) any {
 	switch v := v.(type) {
 	case []any:
@@ -236,8 +242,9 @@ func withoutNumbers(v any) any {
 	return v
 }
 
-// What a Broker of the release before has asked, today's servers answer as that release's did: in its version, with its blocks, and with the same rows. One that
-// is to merge asks the other as that release has asked it.
+// What a Broker of the release before has asked, today's servers answer as that release's did: in
+// its version, with its blocks, and with the same rows. One that is to merge asks the other as that
+// release has asked it.
 func TestTodaysServersAnswerTheBrokerOfTheReleaseBefore(t *testing.T) {
 	r := before(t)
 	for _, q := range r.Queries {
@@ -259,8 +266,8 @@ func TestTodaysServersAnswerTheBrokerOfTheReleaseBefore(t *testing.T) {
 	}
 }
 
-// Today's Broker asks servers of the release before what that release's Broker has asked them, byte for byte but for times, and understands what they have
-// answered.
+// Today's Broker asks servers of the release before what that release's Broker has asked them, byte
+// for byte but for times, and understands what they have answered.
 func TestTodaysBrokerAsksServersOfTheReleaseBefore(t *testing.T) {
 	r := before(t)
 	for _, q := range r.Queries {
@@ -286,7 +293,8 @@ func TestTodaysBrokerAsksServersOfTheReleaseBefore(t *testing.T) {
 	}
 }
 
-// askAgain sends a request as today's Broker does that has the same fragment for the same servers, and returns the rows.
+// askAgain sends a request as today's Broker does that has the same fragment for the same servers,
+// and returns the rows.
 func askAgain(t *testing.T, r *recording, req *dispatch.Request, f *exec.Fragment, address string, others *peers) []string {
 	t.Helper()
 	d := dispatch.New(dispatch.Options{Client: &http.Client{Transport: others}, FanIn: 1, Clock: clock.System(), Log: quiet})
@@ -365,8 +373,8 @@ func TestTodaysServersRefuseTwoProtocolsBack(t *testing.T) {
 	}
 }
 
-// Commands and questions of a Coordinator and a Broker of the release before are understood and answered as that release's Historicals have answered, and what
-// these have answered is understood.
+// Commands and questions of a Coordinator and a Broker of the release before are understood and
+// answered as that release's Historicals have answered, and what these have answered is understood.
 func TestHistoricalsAreToldAndAskedAsBefore(t *testing.T) {
 	r := before(t)
 	told := 0
@@ -430,8 +438,9 @@ func sameJSON(t *testing.T, what string, status int, e exchange, text []byte) {
 	}
 }
 
-// What processes of the release before announce is understood whole, those of an earlier one keep a process of today's from starting, and of what that announces
-// itself every member that was there before is there with the same type.
+// What processes of the release before announce is understood whole, those of an earlier one keep a
+// process of today's from starting, and of what that announces itself every member that was there
+// before is there with the same type.
 func TestAnnouncementsOfOlderReleases(t *testing.T) {
 	for protocol := 1; protocol < cluster.Protocol; protocol++ {
 		r := open(t, protocol)

@@ -13,7 +13,8 @@ import (
 	"github.com/hengedb/henge/internal/timeline"
 )
 
-// historical stands behind today's endpoints of a Historical: of data.Historical it implements what older releases ask for.
+// historical stands behind today's endpoints of a Historical: of data.Historical it implements what
+// older releases ask for.
 type historical struct {
 	data.Historical
 	log     *cluster.Log
@@ -37,7 +38,8 @@ func (h *historical) routes(log *cluster.Log) http.Handler {
 
 type announcement = metastore.Member
 
-// announced is a metastore in which processes have announced themselves. It implements cluster.Announcements.
+// announced is a metastore in which processes have announced themselves. It implements
+// cluster.Announcements.
 type announced struct{ members, own []announcement }
 
 func (a *announced) Announce(_ context.Context, holder string, members []announcement, _ time.Duration) error {

@@ -1,5 +1,6 @@
-// Package sql runs the scripts of this folder: statements with their expected answers, by feature, under every configuration of the
-// engine. The form of scripts is written down in package testkit/slt.
+// Package sql runs the scripts of this folder: statements with their expected answers, by feature,
+// under every configuration of the engine. The form of scripts is written down in package
+// testkit/slt.
 package sql
 
 import (
@@ -45,7 +46,8 @@ var configs = []slt.Config{
 // spillBytes is so little that a few rows are too much: a query gets half of it.
 const spillBytes = 24 << 10
 
-// spilled counts the bytes that the spill configuration wrote, so that it can't stop spilling unnoticed.
+// spilled counts the bytes that the spill configuration wrote, so that it can't stop spilling
+// unnoticed.
 var spilled = budget.DiskRoot(budget.Unlimited)
 
 func direct(o engine.Options) func(testing.TB) slt.Engine {

@@ -16,7 +16,8 @@ import (
 // Engine plans and runs statements.
 type Engine interface {
 	query.Engine
-	// Describe returns what a statement gives and wants, without running it. Its parameters have no values.
+	// Describe returns what a statement gives and wants, without running it. Its parameters have no
+	// values.
 	Describe(ctx context.Context, req *query.Request) (*query.Description, error)
 }
 
@@ -192,7 +193,8 @@ func (a *API) execute(ctx context.Context, c *connection, r *request) (response,
 }
 
 // result runs a query and returns its first rows. A failure closes the result.
-func (a *API) result(ctx context.Context, c *connection, s *statement, sql string, values []value, most int64, first int, style string) (*resultSet, error) {
+func (a *API) result(ctx context.Context, c *connection, s *statement, sql string, values []value, most int64, first int,
+	style string) (*resultSet, error) {
 	signature, err := s.run(sql, values, most, style)
 	if err != nil {
 		return nil, err
@@ -201,7 +203,8 @@ func (a *API) result(ctx context.Context, c *connection, s *statement, sql strin
 	if err != nil {
 		return nil, err
 	}
-	return &resultSet{Kind: "resultSet", ConnectionID: c.id, StatementID: s.id, Signature: signature, First: rows, Updates: -1, Metadata: a.metadata()}, nil
+	return &resultSet{Kind: "resultSet", ConnectionID: c.id, StatementID: s.id, Signature: signature, First: rows,
+		Updates: -1, Metadata: a.metadata()}, nil
 }
 
 func (a *API) fetch(ctx context.Context, c *connection, r *request) (response, error) {
@@ -219,7 +222,8 @@ func (a *API) fetch(ctx context.Context, c *connection, r *request) (response, e
 	return out, nil
 }
 
-// resume runs a statement again for a driver that lost its result, up to the row that it wants next.
+// resume runs a statement again for a driver that lost its result, up to the row that it wants
+// next.
 func (a *API) resume(ctx context.Context, c *connection, r *request) (response, error) {
 	out := &resumed{Kind: r.Kind, Metadata: a.metadata()}
 	s := c.statement(r.statement())
@@ -274,8 +278,8 @@ func limit(total, count *int64) int64 {
 	return most
 }
 
-// rowsOf returns how many rows a frame is to have, by the member of new drivers or that of old ones; below
-// 0: any.
+// rowsOf returns how many rows a frame is to have, by the member of new drivers or that of old
+// ones; below 0: any.
 func rowsOf(members ...*int64) int {
 	for _, n := range members {
 		if n != nil {

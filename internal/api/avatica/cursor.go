@@ -15,8 +15,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// cursor is a query that runs, with the rows that were not fetched yet. A goroutine reads them ahead,
-// a batch at most.
+// cursor is a query that runs, with the rows that were not fetched yet. A goroutine reads them
+// ahead, a batch at most.
 type cursor struct {
 	rows   query.Rows
 	writer *result.Writer
@@ -37,8 +37,9 @@ type cursor struct {
 }
 
 // newCursor reads the rows of a query on, which ctx ends. finish is called when it has ended.
-func newCursor(ctx context.Context, cancel context.CancelFunc, rows query.Rows, most int64, c0 clock.Clock, finish func(err error)) *cursor {
-	c := &cursor{rows: rows, clock: c0, cancel: cancel, chunks: make(chan [][]byte), ended: make(chan struct{}), most: most}
+func newCursor(ctx context.Context, cancel context.CancelFunc, rows query.Rows, most int64, times clock.Clock,
+	finish func(err error)) *cursor {
+	c := &cursor{rows: rows, clock: times, cancel: cancel, chunks: make(chan [][]byte), ended: make(chan struct{}), most: most}
 	c.writer = result.NewWriter(io.Discard, rows.Columns(), result.Options{Format: result.Array, Zone: rows.Zone(), Epoch: true})
 	go func() {
 		defer close(c.ended)
@@ -88,8 +89,8 @@ func (c *cursor) encode(b *vector.Batch) [][]byte {
 // soon is how long a frame waits for more rows when it has some.
 const soon = 50 * time.Millisecond
 
-// frame returns the next rows: most at a time, and what is there after a while. It waits for patience
-// when there is none; a frame without rows that is not the last is asked for again.
+// frame returns the next rows: most at a time, and what is there after a while. It waits for
+// patience when there is none; a frame without rows that is not the last is asked for again.
 func (c *cursor) frame(ctx context.Context, most int, patience time.Duration) (*frame, error) {
 	if c.failed != nil {
 		return nil, c.failed

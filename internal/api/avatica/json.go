@@ -10,7 +10,8 @@ import (
 	"github.com/hengedb/henge/internal/jsontext"
 )
 
-// answerJSON answers a request in JSON. What fails is an answer, too, of status 500: drivers read it.
+// answerJSON answers a request in JSON. What fails is an answer, too, of status 500: drivers read
+// it.
 func (a *API) answerJSON(w http.ResponseWriter, r *http.Request) error {
 	body, err := a.body(w, r)
 	var req request

@@ -94,8 +94,8 @@ type metadata struct {
 	Address string `json:"serverAddress"`
 }
 
-// response is an answer. Its members are those of the protocol; which ones a kind has is said by the
-// function that makes it.
+// response is an answer. Its members are those of the protocol; which ones a kind has is said by
+// the function that makes it.
 type response interface{ kind() string }
 
 type (

@@ -2,8 +2,8 @@ package avatica
 
 import "strings"
 
-// What drivers ask of the catalog are queries of INFORMATION_SCHEMA, with the columns that JDBC names
-// (java.sql.DatabaseMetaData).
+// What drivers ask of the catalog are queries of INFORMATION_SCHEMA, with the columns that JDBC
+// names (java.sql.DatabaseMetaData).
 
 // catalogQuery returns the statement that answers a request for metadata, with the values of its
 // parameters.
@@ -54,8 +54,10 @@ const (
 	typeInfo = "SELECT TYPE_NAME, DATA_TYPE, \"PRECISION\", LITERAL_PREFIX, LITERAL_SUFFIX, CAST(NULL AS VARCHAR) AS CREATE_PARAMS, " +
 		"1 AS NULLABLE, CASE_SENSITIVE, 3 AS SEARCHABLE, FALSE AS UNSIGNED_ATTRIBUTE, FALSE AS FIXED_PREC_SCALE, FALSE AS AUTO_INCREMENT, " +
 		"TYPE_NAME AS LOCAL_TYPE_NAME, 0 AS MINIMUM_SCALE, 0 AS MAXIMUM_SCALE, -1 AS SQL_DATA_TYPE, -1 AS SQL_DATETIME_SUB, " +
-		"10 AS NUM_PREC_RADIX FROM (VALUES ('BIGINT', -5, 19, '', '', FALSE), ('DECIMAL', 3, 19, '', '', FALSE), ('FLOAT', 6, 15, '', '', FALSE), " +
-		"('DOUBLE', 8, 15, '', '', FALSE), ('VARCHAR', 12, -1, '''', '''', TRUE), ('BOOLEAN', 16, 1, '', '', FALSE), ('DATE', 91, 0, 'DATE ''', '''', FALSE), " +
+		"10 AS NUM_PREC_RADIX FROM (VALUES ('BIGINT', -5, 19, '', '', FALSE), ('DECIMAL', 3, 19, '', '', FALSE), " +
+		"('FLOAT', 6, 15, '', '', FALSE), " +
+		"('DOUBLE', 8, 15, '', '', FALSE), ('VARCHAR', 12, -1, '''', '''', TRUE), ('BOOLEAN', 16, 1, '', '', FALSE), " +
+		"('DATE', 91, 0, 'DATE ''', '''', FALSE), " +
 		"('TIMESTAMP', 93, 3, 'TIMESTAMP ''', '''', FALSE), ('OTHER', 1111, -1, '', '', FALSE), ('ARRAY', 2003, -1, 'ARRAY[', ']', FALSE)) " +
 		"AS t (TYPE_NAME, DATA_TYPE, \"PRECISION\", LITERAL_PREFIX, LITERAL_SUFFIX, CASE_SENSITIVE) ORDER BY DATA_TYPE"
 )

@@ -11,7 +11,8 @@ func IsPath(path string) bool {
 	return path == JSONPath || path == ProtobufPath
 }
 
-// ConnectionOf returns the id of the connection that the body of a request is about; "": it has none.
+// ConnectionOf returns the id of the connection that the body of a request is about; "": it has
+// none.
 func ConnectionOf(path string, body []byte) string {
 	if strings.HasPrefix(path, ProtobufPath[:len(ProtobufPath)-1]) {
 		r, err := readProtobuf(body)

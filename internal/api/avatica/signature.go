@@ -115,5 +115,6 @@ const (
 
 func signatureOf(sql string, columns []result.Column, parameters []expr.Type, style string) *signature {
 	kind := "SELECT"
-	return &signature{Columns: columnsOf(columns), SQL: &sql, Parameters: parametersOf(parameters), CursorFactory: cursorStyle{Style: style}, StatementType: &kind}
+	return &signature{Columns: columnsOf(columns), SQL: &sql, Parameters: parametersOf(parameters),
+		CursorFactory: cursorStyle{Style: style}, StatementType: &kind}
 }

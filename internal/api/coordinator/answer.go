@@ -48,7 +48,8 @@ func write(w http.ResponseWriter, v any) error {
 	return nil
 }
 
-// writeText answers with a plain sentence under the media type of JSON, which the endpoints that do so announce for all their answers.
+// writeText answers with a plain sentence under the media type of JSON, which the endpoints that do
+// so announce for all their answers.
 func writeText(w http.ResponseWriter, status int, text string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
@@ -73,8 +74,9 @@ func queryInterval(r *http.Request) (*chrono.Interval, error) {
 	return &iv, err
 }
 
-// queryInt reads a whole number of the query. ok is false for what is no 32-bit number: such a request is answered with 404, as if there
-// was no such resource. present is false if there is none.
+// queryInt reads a whole number of the query. ok is false for what is no 32-bit number: such a
+// request is answered with 404, as if there was no such resource. present is false if there is
+// none.
 func queryInt(r *http.Request, name string) (n int, present, ok bool) {
 	text := r.URL.Query().Get(name)
 	if text == "" {

@@ -60,8 +60,9 @@ func (a *API) history(w http.ResponseWriter, r *http.Request, kind, key string) 
 	return write(w, out)
 }
 
-// entries reads the entries that a request's interval and count ask for: those of the interval or of the last days, the oldest first, or
-// the newest in number, the newest first. An interval wins. If the request can't be met, it has been answered.
+// entries reads the entries that a request's interval and count ask for: those of the interval or
+// of the last days, the oldest first, or the newest in number, the newest first. An interval wins.
+// If the request can't be met, it has been answered.
 func (a *API) entries(w http.ResponseWriter, r *http.Request, kind, key string) (entries []metastore.AuditEntry, answered bool, err error) {
 	filter := metastore.AuditFilter{Type: kind, Key: key}
 	count, counted, ok := queryInt(r, "count")

@@ -37,7 +37,8 @@ func (a *API) BrokerRoutes(m *edge.Mux) {
 	mux.On("POST /service/v2/candidates", a.queryCandidates)
 }
 
-// columnNames are the columns of some segments, each once, in the order of the reference's hash sets.
+// columnNames are the columns of some segments, each once, in the order of the reference's hash
+// sets.
 type columnNames struct {
 	Dimensions []string `json:"dimensions"`
 	Metrics    []string `json:"metrics"`
@@ -65,7 +66,8 @@ func namesOf(list []served) columnNames {
 	return out
 }
 
-// asked is the interval of a request, or the configured time before now. Here intervals have / only.
+// asked is the interval of a request, or the configured time before now. Here intervals have /
+// only.
 func (a *API) asked(r *http.Request) (chrono.Interval, error) {
 	if text := r.URL.Query().Get("interval"); text != "" {
 		return chrono.ParseInterval(text)
@@ -99,8 +101,8 @@ func (a *API) describe(w http.ResponseWriter, r *http.Request) error {
 	return write(w, describedIntervals(list, iv))
 }
 
-// describedIntervals is the columns of the visible chunks by interval, ascending; neighbours with equal columns are one. A chunk that is
-// not complete has none.
+// describedIntervals is the columns of the visible chunks by interval, ascending; neighbours with
+// equal columns are one. A chunk that is not complete has none.
 func describedIntervals(list []served, iv chrono.Interval) object {
 	type part struct {
 		chrono.Interval
@@ -134,7 +136,8 @@ func describedIntervals(list []served, iv chrono.Interval) object {
 	return out
 }
 
-// mostCandidates returns how many servers of a segment are asked for, 0 or less: all; false: it is no number.
+// mostCandidates returns how many servers of a segment are asked for, 0 or less: all; false: it is
+// no number.
 func mostCandidates(r *http.Request) (int, bool) {
 	limit, _, ok := queryInt(r, "numCandidates")
 	return limit, ok
@@ -180,8 +183,8 @@ func (a *API) queryCandidates(w http.ResponseWriter, r *http.Request) error {
 	return write(w, out)
 }
 
-// candidates describes the segments of the visible chunks in the intervals, each with the part of them that it answers for and at most limit
-// servers; 0 or less is all.
+// candidates describes the segments of the visible chunks in the intervals, each with the part of
+// them that it answers for and at most limit servers; 0 or less is all.
 func (v *view) candidates(dataSource string, intervals []chrono.Interval, limit int) []object {
 	out := []object{}
 	list := v.served(dataSource)

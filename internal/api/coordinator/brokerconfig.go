@@ -4,7 +4,8 @@ import (
 	"github.com/hengedb/henge/internal/query"
 )
 
-// SettingBroker is the name of the Brokers' dynamic configuration in the store, which is also its key and kind in the audit history.
+// SettingBroker is the name of the Brokers' dynamic configuration in the store, which is also its
+// key and kind in the audit history.
 const SettingBroker = "broker.config"
 
 // brokerConfig is what all Brokers obey (spec/cluster.md, section 14.3).

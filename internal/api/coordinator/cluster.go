@@ -75,7 +75,8 @@ func (a *API) clusterRoutes(mux routes) {
 	})
 }
 
-// nodes gives the processes of a role, in full if the request asks for it. Here full is a boolean, not a flag.
+// nodes gives the processes of a role, in full if the request asks for it. Here full is a boolean,
+// not a flag.
 func (a *API) nodes(r *http.Request, role string) []any {
 	full := r.URL.Query().Get("full") == "true"
 	out := []any{}

@@ -8,8 +8,8 @@ import (
 	"github.com/hengedb/henge/internal/metastore"
 )
 
-// supervisedRoutes adds the Overlord's endpoints for datasources' settings. They edit the same settings as the Coordinator's, or, when the
-// cluster's settings take them from supervisors, those.
+// supervisedRoutes adds the Overlord's endpoints for datasources' settings. They edit the same
+// settings as the Coordinator's, or, when the cluster's settings take them from supervisors, those.
 func (a *API) supervisedRoutes(mux routes, base string) {
 	mux.On("GET "+base, func(w http.ResponseWriter, r *http.Request) error {
 		c, err := a.compaction(r.Context())
@@ -82,7 +82,8 @@ func (a *API) setSupervised(w http.ResponseWriter, r *http.Request) error {
 	return empty(w, http.StatusOK)
 }
 
-// auditSupervisor is the kind of changes of supervisors in the audit history; the key is the supervisor.
+// auditSupervisor is the kind of changes of supervisors in the audit history; the key is the
+// supervisor.
 const auditSupervisor = "supervisor"
 
 func (a *API) deleteSupervised(w http.ResponseWriter, r *http.Request) error {

@@ -9,8 +9,8 @@ import (
 	"github.com/hengedb/henge/internal/metastore"
 )
 
-// settingWorker is the name of the worker settings in the store, which is also their key and kind in the
-// audit history.
+// settingWorker is the name of the worker settings in the store, which is also their key and kind
+// in the audit history.
 const settingWorker = "worker.config"
 
 func (a *API) configRoutes(mux routes) {
@@ -89,7 +89,8 @@ func (c *workers) fill() {
 	}
 }
 
-// valid reports whether the settings are of a kind that is known. Strategies in a scripting language are not.
+// valid reports whether the settings are of a kind that is known. Strategies in a scripting
+// language are not.
 func (c *workers) valid() bool {
 	if c.Type != "default" {
 		return false
@@ -104,7 +105,8 @@ func (c *workers) valid() bool {
 	return false
 }
 
-// setWorkers replaces the settings as a whole; what can't be read is answered with 400 and nothing else.
+// setWorkers replaces the settings as a whole; what can't be read is answered with 400 and nothing
+// else.
 func (a *API) setWorkers(w http.ResponseWriter, r *http.Request) error {
 	text, err := a.body(w, r)
 	if err != nil {

@@ -30,7 +30,8 @@ type Tasks interface {
 
 // Options are the settings of the endpoints.
 type Options struct {
-	// Leader returns the base URL of the leader of a role, coordinator or overlord, and whether it is this process; empty: none is known.
+	// Leader returns the base URL of the leader of a role, coordinator or overlord, and whether it is
+	// this process; empty: none is known.
 	Leader func(role string) (url string, here bool)
 	// Seen is what queries of this process see of the published timeline; nil: all of it.
 	Seen func() *timeline.State
@@ -74,7 +75,8 @@ type API struct {
 	pushing sync.Mutex
 }
 
-// New returns the endpoints on a store and its published timeline. It writes the default rules into a store that has none.
+// New returns the endpoints on a store and its published timeline. It writes the default rules into
+// a store that has none.
 func New(ctx context.Context, store *metastore.Store, published *timeline.Published, inventory Inventory, tasks Tasks, o Options) (*API, error) {
 	a := &API{store: store, published: published, inventory: inventory, tasks: tasks, o: o}
 	_, found, err := store.Rules(ctx, rule.Default)
@@ -99,7 +101,8 @@ const (
 // routes adds handlers whose errors have the form of management endpoints.
 type routes struct{ *edge.Mux }
 
-// On adds a route. The class "druidException" is what these endpoints put into the member [error] of structured errors.
+// On adds a route. The class "druidException" is what these endpoints put into the member [error]
+// of structured errors.
 func (m routes) On(pattern string, h edge.Handler) {
 	m.Mux.On(pattern, func(w http.ResponseWriter, r *http.Request) error {
 		err := h(w, r)
@@ -134,7 +137,8 @@ func (a *API) Routes(m *edge.Mux) {
 	mux.On("GET "+coordinatorBase+"/why", a.why)
 }
 
-// LeaderRoutes adds the endpoints that say who leads, which every process of the roles answers itself.
+// LeaderRoutes adds the endpoints that say who leads, which every process of the roles answers
+// itself.
 func (a *API) LeaderRoutes(mux *edge.Mux) {
 	for base, role := range map[string]string{coordinatorBase: "coordinator", overlordBase: "overlord"} {
 		mux.On("GET "+base+"/leader", func(w http.ResponseWriter, _ *http.Request) error {

@@ -27,7 +27,8 @@ import (
 	"github.com/hengedb/henge/internal/timeline"
 )
 
-// fixture is the endpoints on a store of the test, with one historical on h:8083 that holds what the test puts there.
+// fixture is the endpoints on a store of the test, with one historical on h:8083 that holds what
+// the test puts there.
 type fixture struct {
 	t         *testing.T
 	clock     *fakeclock.Clock
@@ -116,7 +117,8 @@ func millis(year, month, day int) int64 {
 	return time.Date(year, time.Month(month), day, 0, 0, 0, 0, time.UTC).UnixMilli()
 }
 
-// publish replaces an interval by partitions, which are loaded at once, and returns the number of the change.
+// publish replaces an interval by partitions, which are loaded at once, and returns the number of
+// the change.
 func (f *fixture) publish(dataSource string, iv chrono.Interval, partitions int) int64 {
 	f.t.Helper()
 	owner := metastore.LockOwner{TaskID: "t" + iv.String() + dataSource, GroupID: "g" + iv.String() + dataSource, Priority: 50}
@@ -156,7 +158,8 @@ func (f *fixture) send(method, path, body string) (int, string) {
 	return w.Code, w.Body.String()
 }
 
-// expect sends a request and compares status and body; a body that begins with ~ is a part of what must come.
+// expect sends a request and compares status and body; a body that begins with ~ is a part of what
+// must come.
 func (f *fixture) expect(method, path, body string, status int, want string) {
 	f.t.Helper()
 	path = strings.NewReplacer("C/", "/service/coordinator/v1/", "I/", "/service/indexer/v1/").Replace(path)

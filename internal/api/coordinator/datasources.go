@@ -23,7 +23,8 @@ func (a *API) servedRoutes(mux routes) {
 	mux.On("GET "+base+"/{dataSource}/handoffComplete", a.handoffComplete)
 }
 
-// known makes a handler of one for the served segments of the path's datasource. If there are none, the answer is 204.
+// known makes a handler of one for the served segments of the path's datasource. If there are none,
+// the answer is 204.
 func (a *API) known(h func(w http.ResponseWriter, r *http.Request, list []served) error) edge.Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		list := a.view().served(r.PathValue("dataSource"))
@@ -132,7 +133,8 @@ func contained(list []served, iv chrono.Interval) []served {
 	return slices.DeleteFunc(list, func(s served) bool { return !iv.Contains(s.ID.Interval) })
 }
 
-// intervalMap is segments by interval, the newest first: their sums, or in full each with the servers that hold it.
+// intervalMap is segments by interval, the newest first: their sums, or in full each with the
+// servers that hold it.
 func intervalMap(list []served, full bool) object {
 	sums, members := map[chrono.Interval]*sizeCount{}, map[chrono.Interval]object{}
 	var order []chrono.Interval
@@ -175,8 +177,8 @@ func dataSourceSegment(w http.ResponseWriter, r *http.Request, list []served) er
 	return write(w, located(list[i]))
 }
 
-// serverView answers which servers hold the chunks that overlap an interval: under the interface's own name by interval, under an alias
-// as the reference's flat list.
+// serverView answers which servers hold the chunks that overlap an interval: under the interface's
+// own name by interval, under an alias as the reference's flat list.
 func (a *API) serverView(w http.ResponseWriter, r *http.Request) error {
 	iv, err := pathInterval(r)
 	if err != nil {
@@ -202,7 +204,8 @@ func (a *API) serverView(w http.ResponseWriter, r *http.Request) error {
 	return write(w, out)
 }
 
-// servedChunks returns the served segments of the chunks that are visible among them in the intervals, incomplete ones included.
+// servedChunks returns the served segments of the chunks that are visible among them in the
+// intervals, incomplete ones included.
 func servedChunks(list []served, intervals ...chrono.Interval) []served {
 	byID := make(map[timeline.SegmentID]served, len(list))
 	for _, s := range list {
@@ -252,7 +255,8 @@ func (a *API) dataSourceTiers(w http.ResponseWriter, r *http.Request) error {
 	return write(w, out)
 }
 
-// handoffComplete tells a task that its segment is served by others, or never will be, so that it may let go of it.
+// handoffComplete tells a task that its segment is served by others, or never will be, so that it
+// may let go of it.
 func (a *API) handoffComplete(w http.ResponseWriter, r *http.Request) error {
 	iv, err := queryInterval(r)
 	if err != nil {

@@ -37,7 +37,8 @@ func (a *API) duties(w http.ResponseWriter, _ *http.Request) error {
 	return write(w, map[string]any{"dutyGroups": groups})
 }
 
-// syncedBrokers answers which Brokers know the settings: those of this process read them where they are written.
+// syncedBrokers answers which Brokers know the settings: those of this process read them where they
+// are written.
 func (a *API) syncedBrokers(w http.ResponseWriter, _ *http.Request) error {
 	out := []object{}
 	for _, n := range a.o.Nodes() {
@@ -48,7 +49,8 @@ func (a *API) syncedBrokers(w http.ResponseWriter, _ *http.Request) error {
 	return write(w, map[string]any{"syncedBrokers": out})
 }
 
-// cloneStatus answers how far the servers of the setting [cloneServers] are from being like those they are to be clones of.
+// cloneStatus answers how far the servers of the setting [cloneServers] are from being like those
+// they are to be clones of.
 func (a *API) cloneStatus(w http.ResponseWriter, r *http.Request) error {
 	c, err := duty.ReadSettings(r.Context(), a.store)
 	if err != nil {

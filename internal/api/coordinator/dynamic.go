@@ -9,14 +9,16 @@ import (
 	"github.com/hengedb/henge/internal/metastore"
 )
 
-// dynamicConfig is a configuration that changes while processes run. Validate refuses what can't be, and fills in what is not there.
+// dynamicConfig is a configuration that changes while processes run. Validate refuses what can't
+// be, and fills in what is not there.
 type dynamicConfig[C any] interface {
 	*C
 	Validate() error
 }
 
-// dynamicRoutes adds the endpoints of a dynamic configuration: to read it, over its defaults, to set it, and its history. With merge, what a body does not
-// name stays as it is; otherwise it is the default again.
+// dynamicRoutes adds the endpoints of a dynamic configuration: to read it, over its defaults, to
+// set it, and its history. With merge, what a body does not name stays as it is; otherwise it is
+// the default again.
 func dynamicRoutes[C any, P dynamicConfig[C]](a *API, mux routes, path, name string, defaults func() C, merge bool) {
 	mux.On("GET "+path, func(w http.ResponseWriter, r *http.Request) error {
 		c := defaults()
@@ -51,7 +53,8 @@ func dynamicRoutes[C any, P dynamicConfig[C]](a *API, mux routes, path, name str
 	mux.On("GET "+path+"/history", func(w http.ResponseWriter, r *http.Request) error { return a.history(w, r, name, name) })
 }
 
-// takeSettings answers a body of settings, which store writes: nothing is refused, and so is what store finds wrong with it.
+// takeSettings answers a body of settings, which store writes: nothing is refused, and so is what
+// store finds wrong with it.
 func (a *API) takeSettings(w http.ResponseWriter, r *http.Request, store func(text []byte) error) error {
 	text, err := a.body(w, r)
 	switch {

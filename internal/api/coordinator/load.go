@@ -8,7 +8,8 @@ import (
 	"github.com/hengedb/henge/internal/timeline"
 )
 
-// loadWindow is the time that the load status of a datasource is about when no interval is given: two weeks, in milliseconds.
+// loadWindow is the time that the load status of a datasource is about when no interval is given:
+// two weeks, in milliseconds.
 const loadWindow = 14 * 24 * 60 * 60 * 1000
 
 func (a *API) loadRoutes(mux routes) {
@@ -20,15 +21,15 @@ func (a *API) loadRoutes(mux routes) {
 // wants is what the rules want of a segment, and what there is.
 type wants struct {
 	served
-	// missing is the copies that lack by tier, for each tier that the rule names; capped likewise, but wanting no more than the tier has
-	// servers.
+	// missing is the copies that lack by tier, for each tier that the rule names; capped likewise, but
+	// wanting no more than the tier has servers.
 	missing, capped map[string]int
 	// unloaded says that rules want the segment loaded and no server has it.
 	unloaded bool
 }
 
-// status looks at the segments of a datasource that are not overshadowed and overlap an interval. Those that rules keep in deep storage
-// only, or drop, lack nothing.
+// status looks at the segments of a datasource that are not overshadowed and overlap an interval.
+// Those that rules keep in deep storage only, or drop, lack nothing.
 func (v *view) status(dataSource string, iv chrono.Interval, rules ruleLists, now int64) []wants {
 	var out []wants
 	tl, tiers := v.state.Timeline(dataSource), v.tiers()
@@ -153,13 +154,15 @@ func (a *API) dataSourceLoadStatus(w http.ResponseWriter, r *http.Request) error
 	return out.write(w)
 }
 
-// Queue is what a server was told to load and to drop and has not done, by the texts of ids, and how fast it loads in kilobits a second; 0: it is not known.
+// Queue is what a server was told to load and to drop and has not done, by the texts of ids, and
+// how fast it loads in kilobits a second; 0: it is not known.
 type Queue struct {
 	Load, Drop []string
 	Kbps       int64
 }
 
-// loadQueue answers what each server has yet to load and to drop. Of segments that are used no more only the ids are known.
+// loadQueue answers what each server has yet to load and to drop. Of segments that are used no more
+// only the ids are known.
 func (a *API) loadQueue(w http.ResponseWriter, r *http.Request) error {
 	v, queues := a.view(), a.o.Queues()
 	find := func(ids []string) (list []*timeline.Segment, size int64) {

@@ -12,7 +12,8 @@ import (
 
 // LookupHolder is the lookups of a process.
 type LookupHolder interface {
-	// Apply makes the process want exactly these lookups. It does not wait for those that are read from outside.
+	// Apply makes the process want exactly these lookups. It does not wait for those that are read
+	// from outside.
 	Apply(ctx context.Context, want map[string]lookup.Container)
 	// Status returns what is loaded and what is not yet.
 	Status() lookup.Status
@@ -128,7 +129,8 @@ func (a *API) lookupNodeStatus(w http.ResponseWriter, r *http.Request) error {
 	return write(w, out)
 }
 
-// lookupNodes describes the processes of a tier; without details, only the versions of what they have.
+// lookupNodes describes the processes of a tier; without details, only the versions of what they
+// have.
 func (a *API) lookupNodes(r *http.Request, tier string) map[string]object {
 	out := map[string]object{}
 	for _, n := range a.o.LookupNodes() {

@@ -24,7 +24,8 @@ const (
 // killPriority is the priority of kill tasks: those of batch work give way.
 const killPriority = 0
 
-// markRoutes adds the endpoints that change which segments are used, below the path of datasources of either role.
+// markRoutes adds the endpoints that change which segments are used, below the path of datasources
+// of either role.
 func (a *API) markRoutes(mux routes, base string) {
 	mux.On("POST "+base+"/{dataSource}", func(w http.ResponseWriter, r *http.Request) error {
 		return a.markUsed(w, r, metastore.Selection{})
@@ -60,7 +61,8 @@ func (a *API) markRoutes(mux routes, base string) {
 const badSelection = "Invalid request payload. Specify either 'interval' or 'segmentIds', but not both. " +
 	"Optionally, include 'versions' only when 'interval' is provided."
 
-// selection reads which segments a body chooses, and returns its text too. If the body chooses none, the request has been answered.
+// selection reads which segments a body chooses, and returns its text too. If the body chooses
+// none, the request has been answered.
 func (a *API) selection(w http.ResponseWriter, r *http.Request) (s metastore.Selection, text string, answered bool, err error) {
 	raw, err := a.body(w, r)
 	switch {
@@ -84,7 +86,8 @@ func (a *API) selection(w http.ResponseWriter, r *http.Request) (s metastore.Sel
 	return metastore.Selection{IDs: body.IDs, Interval: body.Interval, Versions: body.Versions}, string(raw), false, nil
 }
 
-// marked answers with what a mark did, in the members of old and new clients, once the published timeline has it.
+// marked answers with what a mark did, in the members of old and new clients, once the published
+// timeline has it.
 func (a *API) marked(w http.ResponseWriter, r *http.Request, m metastore.Marked) error {
 	if err := a.caught(r.Context(), m.Number); err != nil {
 		return err

@@ -73,7 +73,8 @@ type sums struct {
 	factor   map[string]int
 }
 
-// sum looks at every segment of a datasource once, and keeps nothing of them: there may be millions.
+// sum looks at every segment of a datasource once, and keeps nothing of them: there may be
+// millions.
 func (v *view) sum(dataSource string, rules ruleLists, tiers map[string]int, now int64) sums {
 	out := sums{missing: map[string]int{}, required: map[string]int64{}, factor: map[string]int{}}
 	type verdict struct {

@@ -115,7 +115,8 @@ func (a *API) metadataDataSources(w http.ResponseWriter, r *http.Request) error 
 	return write(w, out)
 }
 
-// described is a datasource with its used segments, nil without any. It was created when the oldest of them was.
+// described is a datasource with its used segments, nil without any. It was created when the oldest
+// of them was.
 func (a *API) described(r *http.Request, name string) (object, error) {
 	rows, err := a.store.UsedSegments(r.Context(), name)
 	if err != nil || len(rows) == 0 {
@@ -141,7 +142,8 @@ func (a *API) metadataDataSource(w http.ResponseWriter, r *http.Request) error {
 	return write(w, of)
 }
 
-// metadataList answers all used segments of a datasource; with a body, like the POST form, those that overlap its intervals.
+// metadataList answers all used segments of a datasource; with a body, like the POST form, those
+// that overlap its intervals.
 func (a *API) metadataList(w http.ResponseWriter, r *http.Request) error {
 	if r.ContentLength > 0 {
 		return a.metadataOverlapping(w, r)

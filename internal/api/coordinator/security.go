@@ -6,8 +6,8 @@ import (
 	"github.com/hengedb/henge/internal/api/edge"
 )
 
-// SecurityRoutes adds the endpoints of users and roles as they answer where no authenticator or authorizer is configured: none of any name is
-// known (spec/security.md, section 9).
+// SecurityRoutes adds the endpoints of users and roles as they answer where no authenticator or
+// authorizer is configured: none of any name is known (spec/security.md, section 9).
 func (a *API) SecurityRoutes(mux *edge.Mux) {
 	const base = "/service-ext/basic-security"
 	for path, kind := range map[string]string{"/authentication/db/": "authenticator", "/authorization/db/": "authorizer"} {

@@ -32,7 +32,8 @@ type Server struct {
 // replicates reports whether rules place segments on the server.
 func (s *Server) replicates() bool { return s.Type == "historical" && !s.Clone }
 
-// holds reports whether the server answers for a segment. A tombstone has no bytes, and so is wherever segments may be.
+// holds reports whether the server answers for a segment. A tombstone has no bytes, and so is
+// wherever segments may be.
 func (s *Server) holds(segment *timeline.Segment, id string) bool {
 	if segment.IsTombstone() {
 		return s.replicates()
@@ -74,7 +75,8 @@ func (a *API) seen() *view {
 	return v
 }
 
-// used yields the used segments of a datasource with the servers that hold them, those that none holds too.
+// used yields the used segments of a datasource with the servers that hold them, those that none
+// holds too.
 func (v *view) used(dataSource string) iter.Seq[served] {
 	return func(yield func(served) bool) {
 		for s := range v.state.Timeline(dataSource).All() {
@@ -91,7 +93,8 @@ func (v *view) used(dataSource string) iter.Seq[served] {
 	}
 }
 
-// served returns the segments of a datasource that are on some server, ascending by the text of their id.
+// served returns the segments of a datasource that are on some server, ascending by the text of
+// their id.
 func (v *view) served(dataSource string) []served {
 	var out []served
 	for s := range v.used(dataSource) {
@@ -130,7 +133,8 @@ func (v *view) dataSources() []string {
 	return out
 }
 
-// tiers returns the tiers that have servers, ascending, with the number of servers that rules place segments on.
+// tiers returns the tiers that have servers, ascending, with the number of servers that rules place
+// segments on.
 func (v *view) tiers() map[string]int {
 	out := map[string]int{}
 	for _, s := range v.servers {
@@ -141,7 +145,8 @@ func (v *view) tiers() map[string]int {
 	return out
 }
 
-// newestFirst orders intervals as the answers of the reference do: by start, then end, both falling.
+// newestFirst orders intervals as the answers of the reference do: by start, then end, both
+// falling.
 func newestFirst(a, b chrono.Interval) int { return b.Compare(a) }
 
 // sizeCount is the sum of some segments.

@@ -23,7 +23,8 @@ func CheckMedia(r *http.Request) error {
 	return nil
 }
 
-// JSONOnly makes a handler of one that takes JSON: what is sent as something else, or as nothing that it says, is answered with 415 and no body.
+// JSONOnly makes a handler of one that takes JSON: what is sent as something else, or as nothing
+// that it says, is answered with 415 and no body.
 func JSONOnly(h Handler) Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		if err := CheckMedia(r); err != nil {
@@ -37,7 +38,8 @@ func JSONOnly(h Handler) Handler {
 	}
 }
 
-// AdmitsJSON reports whether a request's Accept header lets the answer be JSON. What is asked with another gets the status 406.
+// AdmitsJSON reports whether a request's Accept header lets the answer be JSON. What is asked with
+// another gets the status 406.
 func AdmitsJSON(r *http.Request) bool {
 	accept := r.Header.Values("Accept")
 	if len(accept) == 0 {

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// Endpoints that take JSON refuse other media types, and what is no media type, before they look at the body.
+// Endpoints that take JSON refuse other media types, and what is no media type, before they look at
+// the body.
 func TestJSONOnly(t *testing.T) {
 	h := (&Errors{}).Handle(JSONOnly(func(w http.ResponseWriter, _ *http.Request) error {
 		w.WriteHeader(http.StatusAccepted)

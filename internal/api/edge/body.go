@@ -7,8 +7,8 @@ import (
 	"github.com/hengedb/henge/internal/jsontext"
 )
 
-// ReadJSON reads the JSON value that a request's body of at most limit bytes begins with as jsontext.Read does; what stands behind it is not
-// read. Of an empty body the error is io.EOF.
+// ReadJSON reads the JSON value that a request's body of at most limit bytes begins with as
+// jsontext.Read does; what stands behind it is not read. Of an empty body the error is io.EOF.
 func ReadJSON(w http.ResponseWriter, r *http.Request, limit int64, into any) error {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
 	if err != nil {

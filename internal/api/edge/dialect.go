@@ -8,8 +8,8 @@ import (
 	"github.com/hengedb/henge/internal/obs"
 )
 
-// Dialect is the product name under which a request came. `service` is answered in the shapes of the interface document, an alias in
-// those of the reference system where the two differ.
+// Dialect is the product name under which a request came. `service` is answered in the shapes of
+// the interface document, an alias in those of the reference system where the two differ.
 type Dialect struct {
 	// Name is "service" or one of service.api.aliases.
 	Name string
@@ -28,13 +28,15 @@ func DialectOf(ctx context.Context) Dialect {
 // IsAlias reports whether the request came under another name than `service`.
 func (d Dialect) IsAlias() bool { return d.Name != obs.Product }
 
-// Header returns the product's header with the given rest: Header("SQL-Query-Id") is X-Service-SQL-Query-Id.
+// Header returns the product's header with the given rest: Header("SQL-Query-Id") is
+// X-Service-SQL-Query-Id.
 func (d Dialect) Header(rest string) string {
 	return "X-" + strings.ToUpper(d.Name[:1]) + d.Name[1:] + "-" + rest
 }
 
-// SetHeader sets the product's header with the given rest, in the letters of the interface, which the standard library would change. What
-// a header can't carry, control characters, becomes a blank.
+// SetHeader sets the product's header with the given rest, in the letters of the interface, which
+// the standard library would change. What a header can't carry, control characters, becomes a
+// blank.
 func (d Dialect) SetHeader(h http.Header, rest, value string) {
 	h[d.Header(rest)] = []string{strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {
@@ -44,8 +46,9 @@ func (d Dialect) SetHeader(h http.Header, rest, value string) {
 	}, value)}
 }
 
-// MapNames serves the paths of every alias as those of `service`: /druid/v2/sql as /service/v2/sql, /druid-ext/... likewise. The
-// handler behind it sees canonical paths only and finds the name in the request's Dialect.
+// MapNames serves the paths of every alias as those of `service`: /druid/v2/sql as /service/v2/sql,
+// /druid-ext/... likewise. The handler behind it sees canonical paths only and finds the name in
+// the request's Dialect.
 func MapNames(aliases []string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for _, alias := range aliases {

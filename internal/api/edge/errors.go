@@ -9,7 +9,8 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// Body is the error object of spec/sql.md, section 2.1: the union of the members that old and new clients read.
+// Body is the error object of spec/sql.md, section 2.1: the union of the members that old and new
+// clients read.
 type Body struct {
 	Error        string            `json:"error"`
 	ErrorClass   string            `json:"errorClass,omitempty"`
@@ -53,7 +54,8 @@ var legacyOf = map[fault.Category]fault.Legacy{
 	fault.CategoryServiceUnavailable: fault.LegacyUnknown,
 }
 
-// classOf is the errorClass that goes with a legacy class; clients print it, and one dies without it.
+// classOf is the errorClass that goes with a legacy class; clients print it, and one dies without
+// it.
 var classOf = map[fault.Legacy]string{
 	fault.LegacyParse:         "org.apache.calcite.sql.parser.SqlParseException",
 	fault.LegacyValidation:    "org.apache.calcite.tools.ValidationException",
@@ -162,7 +164,8 @@ func (e *Errors) Write(w http.ResponseWriter, r *http.Request, err error) {
 	WriteJSON(w, status, e.Body(f))
 }
 
-// log records what an operator should see: what is wrong with the server aloud, what is a caller's doing for those who debug.
+// log records what an operator should see: what is wrong with the server aloud, what is a caller's
+// doing for those who debug.
 func (e *Errors) log(r *http.Request, status int, err error) {
 	if e.Log == nil {
 		return

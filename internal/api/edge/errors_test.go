@@ -36,7 +36,8 @@ func answer(t *testing.T, e *Errors, err error) (*http.Response, map[string]any)
 	return resp, body
 }
 
-// Every kind of failure, with the status and all members of the body (spec/sql.md, sections 2.1 and 2.2).
+// Every kind of failure, with the status and all members of the body (spec/sql.md, sections 2.1 and
+// 2.2).
 func TestEveryCategory(t *testing.T) {
 	const druid = "org.apache.druid."
 	legacy := func(class, code string) map[string]any {
@@ -141,7 +142,8 @@ func TestModernBodies(t *testing.T) {
 	}
 }
 
-// What is our fault is logged with its cause; what is the caller's only for those who debug. The cause never reaches the client.
+// What is our fault is logged with its cause; what is the caller's only for those who debug. The
+// cause never reaches the client.
 func TestCausesAreLoggedAndNotSent(t *testing.T) {
 	for _, tc := range []struct {
 		err   error

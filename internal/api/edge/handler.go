@@ -10,13 +10,14 @@ import (
 	"github.com/hengedb/henge/internal/jsontext"
 )
 
-// Handler answers a request or returns an error before it wrote anything; it never writes an error itself.
+// Handler answers a request or returns an error before it wrote anything; it never writes an error
+// itself.
 type Handler func(w http.ResponseWriter, r *http.Request) error
 
 type errorsKey struct{}
 
-// ErrorsOf returns what writes the error bodies of the port that a request came in on, for handlers that place an error object inside
-// another answer.
+// ErrorsOf returns what writes the error bodies of the port that a request came in on, for handlers
+// that place an error object inside another answer.
 func ErrorsOf(ctx context.Context) *Errors {
 	if e, ok := ctx.Value(errorsKey{}).(*Errors); ok {
 		return e
@@ -65,7 +66,8 @@ func (b *begun) Write(p []byte) (int, error) {
 // Unwrap lets http.ResponseController reach the connection.
 func (b *begun) Unwrap() http.ResponseWriter { return b.ResponseWriter }
 
-// protect turns a panic of a handler into a fault with the stack for the log. Breaking off an answer on purpose is an error too.
+// protect turns a panic of a handler into a fault with the stack for the log. Breaking off an
+// answer on purpose is an error too.
 func protect(h Handler, w http.ResponseWriter, r *http.Request) (err error) {
 	defer func() {
 		switch p := recover(); p {
@@ -79,15 +81,17 @@ func protect(h Handler, w http.ResponseWriter, r *http.Request) (err error) {
 	return h(w, r)
 }
 
-// WithoutMark returns a JSON body without the byte order mark that some editors and shells put in front of it (RFC 8259, section 8.1, lets a
-// reader ignore it).
+// WithoutMark returns a JSON body without the byte order mark that some editors and shells put in
+// front of it (RFC 8259, section 8.1, lets a reader ignore it).
 func WithoutMark(body []byte) []byte { return bytes.TrimPrefix(body, []byte("\uFEFF")) }
 
-// Mux collects routes. Patterns are those of http.ServeMux with canonical paths ("POST /service/v2/sql").
+// Mux collects routes. Patterns are those of http.ServeMux with canonical paths ("POST
+// /service/v2/sql").
 type Mux struct {
 	*http.ServeMux
 	Errors *Errors
-	// Limits are those of the port; nil: there are none, or they are those of the Mux that passes requests on to this one.
+	// Limits are those of the port; nil: there are none, or they are those of the Mux that passes
+	// requests on to this one.
 	Limits *Limits
 
 	patterns []string
@@ -118,7 +122,8 @@ func (m *Mux) HandleFunc(pattern string, h func(http.ResponseWriter, *http.Reque
 	m.Handle(pattern, http.HandlerFunc(h))
 }
 
-// WriteJSON answers with v as compact JSON and without a trailing newline; text is not escaped for HTML.
+// WriteJSON answers with v as compact JSON and without a trailing newline; text is not escaped for
+// HTML.
 func WriteJSON(w http.ResponseWriter, status int, v any) {
 	body, err := jsontext.Marshal(v)
 	if err != nil { // our own types: a mistake in the code, and nothing was written yet

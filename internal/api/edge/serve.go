@@ -29,8 +29,9 @@ type Exchange struct {
 	Broken bool
 }
 
-// Handler makes what a port serves of the routes of m: product names are mapped, bodies compressed for clients that ask for it, and
-// requests without a route get an empty answer. seen, if not nil, is told of every exchange after its end.
+// Handler makes what a port serves of the routes of m: product names are mapped, bodies compressed
+// for clients that ask for it, and requests without a route get an empty answer. seen, if not nil,
+// is told of every exchange after its end.
 func (m *Mux) Handler(aliases []string, c clock.Clock, seen func(context.Context, Exchange)) http.Handler {
 	compress, err := gzhttp.NewWrapper(gzhttp.EnableZstd(false), gzhttp.CompressionLevel(gzip.BestSpeed), gzhttp.AllowCompressedRequests(true))
 	if err != nil {
@@ -64,8 +65,9 @@ func (m *Mux) Handler(aliases []string, c clock.Clock, seen func(context.Context
 	}))
 }
 
-// withoutRoute answers 404 and 405 the way the interface does, with an empty body, and marks the answers of handlers that panic as broken.
-// A slash at the end of a path means nothing where no route has one.
+// withoutRoute answers 404 and 405 the way the interface does, with an empty body, and marks the
+// answers of handlers that panic as broken. A slash at the end of a path means nothing where no
+// route has one.
 func withoutRoute(mux *http.ServeMux) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h, pattern := mux.Handler(r)

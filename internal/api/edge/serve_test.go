@@ -240,8 +240,8 @@ func send(t *testing.T, s *httptest.Server, request string) []byte {
 // lastChunk ends a chunked body that is whole.
 var lastChunk = []byte("\r\n0\r\n\r\n")
 
-// An answer that fails after its first byte must not look whole, in whatever way it failed, compressed or not: no last chunk, and no
-// end of the compressed stream.
+// An answer that fails after its first byte must not look whole, in whatever way it failed,
+// compressed or not: no last chunk, and no end of the compressed stream.
 func TestFailureAfterTheFirstByteBreaksTheBody(t *testing.T) {
 	s := serve(t, nil)
 	for _, encoding := range []string{"identity", "gzip"} {

@@ -15,7 +15,8 @@ import (
 	"github.com/hengedb/henge/internal/plan"
 )
 
-// sendEach sends the groups of each segment by themselves, in any order of the segments. Several are read at once; the groups of one are sent in one piece.
+// sendEach sends the groups of each segment by themselves, in any order of the segments. Several
+// are read at once; the groups of one are sent in one piece.
 func sendEach(ctx context.Context, f *exec.Fragment, env *exec.Env, own *leaves, out *dispatch.StreamWriter) error {
 	scan := scanOf(f.Plan)
 	if scan == nil {

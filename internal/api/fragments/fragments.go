@@ -1,7 +1,8 @@
-// Package fragments answers the parts of queries that other processes ask for: the server's half of package dispatch.
+// Package fragments answers the parts of queries that other processes ask for: the server's half of
+// package dispatch.
 //
-// The central type is API. It opens the segments that a request names, runs the fragment's operators over them, and sends their rows. It
-// knows nothing of the query around it.
+// The central type is API. It opens the segments that a request names, runs the fragment's
+// operators over them, and sends their rows. It knows nothing of the query around it.
 package fragments
 
 import (
@@ -29,11 +30,14 @@ import (
 type Engine interface {
 	// AdmitPart waits until there is memory for a fragment, or refuses it; leave is called at its end.
 	AdmitPart(ctx context.Context, req *dispatch.Request, f *exec.Fragment) (leave func(), err error)
-	// FragmentEnv returns memory, a share of the cores and the lookups for a fragment of a query. Done gives them back.
+	// FragmentEnv returns memory, a share of the cores and the lookups for a fragment of a query. Done
+	// gives them back.
 	FragmentEnv(zone *chrono.Zone, now int64, name string) (env *exec.Env, done func())
-	// SegmentCache returns what is kept of single segments, as far as the query wants it used and filled; nil: not at all.
+	// SegmentCache returns what is kept of single segments, as far as the query wants it used and
+	// filled; nil: not at all.
 	SegmentCache(use, populate bool) *exec.SegmentCache
-	// Relay returns those who read what a request has other servers read; what they give waits in the memory of env.
+	// Relay returns those who read what a request has other servers read; what they give waits in the
+	// memory of env.
 	Relay(req *dispatch.Request, env *exec.Env) (exec.Remote, error)
 	// SegmentTimes returns what measures the segments of a query; nil: nobody wants to know.
 	SegmentTimes(id string) *exec.SegmentTimes
@@ -47,8 +51,8 @@ type Gate interface {
 
 // Segments makes segments readable.
 type Segments interface {
-	// Acquire returns a segment that the caller releases. Without a load specification it is one that this server holds; others are read
-	// from deep storage.
+	// Acquire returns a segment that the caller releases. Without a load specification it is one that
+	// this server holds; others are read from deep storage.
 	Acquire(ctx context.Context, id string, loadSpec json.RawMessage) (segment.Reader, error)
 }
 
@@ -71,9 +75,9 @@ type API struct {
 	protocol int
 }
 
-// New returns an API. What is wrong with this server is told to log: the asker gets no causes. A nil meter is told nothing.
-// Protocol is the newest version of requests that it knows; 0: dispatch.Version. A nil live refuses
-// live segments.
+// New returns an API. What is wrong with this server is told to log: the asker gets no causes. A
+// nil meter is told nothing. Protocol is the newest version of requests that it knows; 0:
+// dispatch.Version. A nil live refuses live segments.
 func New(engine Engine, segments Segments, live Live, gate Gate, meter *obs.Meter, c clock.Clock, log *slog.Logger, protocol int) *API {
 	return &API{engine, segments, live, gate, meter, c, log, protocol}
 }
@@ -81,7 +85,8 @@ func New(engine Engine, segments Segments, live Live, gate Gate, meter *obs.Mete
 // Routes adds the endpoint to mux.
 func (a *API) Routes(mux *edge.Mux) { mux.On("POST "+dispatch.Path, a.answer) }
 
-// answer runs a fragment. A failure before the first byte is a block of the stream too: the asker reads faults in one place.
+// answer runs a fragment. A failure before the first byte is a block of the stream too: the asker
+// reads faults in one place.
 func (a *API) answer(w http.ResponseWriter, r *http.Request) error {
 	req, err := dispatch.ReadRequest(r.Body, a.protocol)
 	if errors.Is(err, dispatch.ErrCorrupt) {
@@ -198,7 +203,8 @@ func send(ctx context.Context, f *exec.Fragment, env *exec.Env, out *dispatch.St
 	}
 }
 
-// merging are the segments of a request, and those that it has other servers read. It implements exec.Cluster.
+// merging are the segments of a request, and those that it has other servers read. It implements
+// exec.Cluster.
 type merging struct {
 	own   *leaves
 	relay exec.Remote

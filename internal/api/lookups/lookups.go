@@ -1,7 +1,9 @@
-// Package lookups gives the endpoints about the lookups that a process holds (spec/cluster.md, section 17): what it has and what it should
-// load, which the Coordinator asks and tells, and a look into a loaded table for users.
+// Package lookups gives the endpoints about the lookups that a process holds (spec/cluster.md,
+// section 17): what it has and what it should load, which the Coordinator asks and tells, and a
+// look into a loaded table for users.
 //
-// The central type is API. What the cluster is configured to have is with the Coordinator's endpoints; the tables are package lookup's.
+// The central type is API. What the cluster is configured to have is with the Coordinator's
+// endpoints; the tables are package lookup's.
 package lookups
 
 import (
@@ -98,8 +100,9 @@ func (a *API) update(w http.ResponseWriter, r *http.Request) error {
 	return a.state(w, http.StatusAccepted)
 }
 
-// introspect shows a loaded table: all of it, its keys, its values, or its version. Of what is not loaded there is nothing to show: 405 for
-// the whole, as if it could only be written, and 404 for its parts; clients of the reference system know both.
+// introspect shows a loaded table: all of it, its keys, its values, or its version. Of what is not
+// loaded there is nothing to show: 405 for the whole, as if it could only be written, and 404 for
+// its parts; clients of the reference system know both.
 func (a *API) introspect(w http.ResponseWriter, r *http.Request) error {
 	name, part := r.PathValue("lookup"), r.PathValue("part")
 	table, err := a.set.View().Table(name)

@@ -15,7 +15,8 @@ import (
 	"github.com/hengedb/henge/internal/segment"
 )
 
-// combining are the aggregators that have more settings than their column: how segmentMetadata names them, and the settings that have their defaults.
+// combining are the aggregators that have more settings than their column: how segmentMetadata
+// names them, and the settings that have their defaults.
 var combining = map[string]struct {
 	kind     string
 	defaults map[string]any
@@ -31,7 +32,8 @@ var combining = map[string]struct {
 	"stringLast":             {"", map[string]any{"timeColumn": plan.TimeColumn, "maxStringBytes": 1024}},
 }
 
-// aggregatorsOf returns the aggregators by which the metrics of a segment combine further, by column.
+// aggregatorsOf returns the aggregators by which the metrics of a segment combine further, by
+// column.
 func aggregatorsOf(info *segment.Info) map[string]any {
 	out := map[string]any{}
 	for i := range info.Columns {
@@ -56,7 +58,8 @@ func aggregatorsOf(info *segment.Info) map[string]any {
 	return out
 }
 
-// mergeAggregators returns what the aggregators of two analyses are together: nil where they do not fit, leniently without those that don't.
+// mergeAggregators returns what the aggregators of two analyses are together: nil where they do not
+// fit, leniently without those that don't.
 func mergeAggregators(how lang.AggregatorMerge, a, b map[string]any) map[string]any {
 	switch {
 	case how == lang.MergeEarliest && a != nil, how == lang.MergeLatest && b == nil:
@@ -88,7 +91,8 @@ func mergeAggregators(how lang.AggregatorMerge, a, b map[string]any) map[string]
 	return out
 }
 
-// saidAt is what segments say of their aggregators, with the first and the last of those that say the same.
+// saidAt is what segments say of their aggregators, with the first and the last of those that say
+// the same.
 type saidAt struct {
 	First int             `json:"first"`
 	Last  int             `json:"last"`
@@ -117,7 +121,8 @@ func mergeSaid(a, b []saidAt) []saidAt {
 	return a
 }
 
-// foldSaid merges what segments say, in their order: what says nothing new between the first and the last that say it changes nothing.
+// foldSaid merges what segments say, in their order: what says nothing new between the first and
+// the last that say it changes nothing.
 func foldSaid(how lang.AggregatorMerge, said []saidAt) (map[string]any, error) {
 	type one struct {
 		at   int

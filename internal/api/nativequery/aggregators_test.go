@@ -49,7 +49,8 @@ func TestMergeAggregators(t *testing.T) {
 	}
 }
 
-// What segments without aggregators are together says nothing, which fits nothing; the first of them alone fits all.
+// What segments without aggregators are together says nothing, which fits nothing; the first of
+// them alone fits all.
 func TestAggregatorsOfSegmentsWithout(t *testing.T) {
 	none, sum := []byte(`{}`), []byte(`{"n":"sum"}`)
 	for _, c := range []struct {

@@ -17,8 +17,9 @@ import (
 	"github.com/hengedb/henge/internal/segment"
 )
 
-// A segmentMetadata query is answered where the segments are: a Broker asks each server that holds some for the analyses of these, merged if the query
-// wants that, and merges what they answer. What several servers have merged, in whatever order, is what one would have.
+// A segmentMetadata query is answered where the segments are: a Broker asks each server that holds
+// some for the analyses of these, merged if the query wants that, and merges what they answer. What
+// several servers have merged, in whatever order, is what one would have.
 
 // analysesPath is where a server describes segments that it holds.
 const analysesPath = "/service-internal/v1/analyses"
@@ -210,7 +211,8 @@ func (x *execution) analyses(ctx context.Context, q *lang.SegmentMetadata, segme
 	return nil
 }
 
-// described returns the analyses of segments in their order, where they are merged one of each server's.
+// described returns the analyses of segments in their order, where they are merged one of each
+// server's.
 func (x *execution) described(ctx context.Context, r analysesRequest, segments []query.Listed) (all []*analysis, err error) {
 	var mu sync.Mutex
 	err = x.session.Spread(ctx, segments, func(ctx context.Context, at query.Server, files query.Files, part []query.Listed) error {
@@ -246,8 +248,9 @@ func (x *execution) described(ctx context.Context, r analysesRequest, segments [
 	return all, nil
 }
 
-// times calls f with the visible segments of a datasource in some intervals that have rows, if they are wanted, and the times from the first to behind the last
-// of these. Who holds the segments says so; where servers of an earlier release don't, this process looks.
+// times calls f with the visible segments of a datasource in some intervals that have rows, if they
+// are wanted, and the times from the first to behind the last of these. Who holds the segments says
+// so; where servers of an earlier release don't, this process looks.
 func (x *execution) times(
 	ctx context.Context, name string, within []chrono.Interval, wanted func(visible chrono.Interval) bool, f func(visible, rows chrono.Interval),
 ) error {

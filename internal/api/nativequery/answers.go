@@ -13,8 +13,9 @@ import (
 	"github.com/hengedb/henge/internal/querycontext"
 )
 
-// buckets writes the form that topN and search share: an object per bucket of time with the list of its rows, at most limit of them. Of the
-// buckets of empty, which are in order, those that no row is in have a list without rows.
+// buckets writes the form that topN and search share: an object per bucket of time with the list of
+// its rows, at most limit of them. Of the buckets of empty, which are in order, those that no row
+// is in have a list without rows.
 func (x *execution) buckets(
 	ctx context.Context, node plan.Node, limit int64, stamp stamper, empty iter.Seq[int64], row func(dst []byte, c *cells, row int) []byte,
 ) error {
@@ -136,8 +137,8 @@ func (x *execution) topN(ctx context.Context, q *lang.TopN, p *lang.Plan) error 
 // none are no buckets.
 func none(func(int64) bool) {}
 
-// search shows a bucket that holds several segments with its own time, and one that holds a single segment with the start of that. What is no
-// table is one segment of all of time.
+// search shows a bucket that holds several segments with its own time, and one that holds a single
+// segment with the start of that. What is no table is one segment of all of time.
 func (x *execution) search(ctx context.Context, q *lang.Search, p *lang.Plan) error {
 	x.showBuckets(q.Granularity)
 	segments := []chrono.Interval{chrono.Eternity}
@@ -251,8 +252,9 @@ func (x *execution) timeBoundary(ctx context.Context, q *lang.TimeBoundary, p *l
 	return err
 }
 
-// ranges returns the times for which a query's tables have data in its intervals: per segment, sorted. A segment has data until the end of the
-// bucket of its last row. Other datasources have data at all times; known is false where these have no end.
+// ranges returns the times for which a query's tables have data in its intervals: per segment,
+// sorted. A segment has data until the end of the bucket of its last row. Other datasources have
+// data at all times; known is false where these have no end.
 func (x *execution) ranges(ctx context.Context, q *lang.Common, g lang.GranularitySet) (out []chrono.Interval, known bool, err error) {
 	if !lang.ReadsTables(q.DataSource.DataSource) {
 		list := q.When()

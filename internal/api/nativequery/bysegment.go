@@ -12,8 +12,9 @@ import (
 	"github.com/hengedb/henge/internal/query"
 )
 
-// bySegment answers a query of each segment by itself: an element has what the query over that segment alone gives, with the segment's name and
-// the part of its time that counts. What only makes sense of all rows (the limit and the having of groups) does not apply.
+// bySegment answers a query of each segment by itself: an element has what the query over that
+// segment alone gives, with the segment's name and the part of its time that counts. What only
+// makes sense of all rows (the limit and the having of groups) does not apply.
 func (x *execution) bySegment(ctx context.Context, q lang.Query) error {
 	if _, scan := q.(*lang.Scan); scan {
 		return fault.InvalidInput("Query context [bySegment] can't be set for a scan, whose rows come by segment anyway")
@@ -70,7 +71,8 @@ func (x *execution) segmentsOf(q lang.Query, table string) []chrono.Interval {
 	return q.Parts().When()
 }
 
-// ends keeps, of segments in the order of time, those that can have the ends a query asks for; all of them for other queries.
+// ends keeps, of segments in the order of time, those that can have the ends a query asks for; all
+// of them for other queries.
 func ends[T any](q lang.Query, segments []T) []T {
 	if len(segments) < 2 {
 		return segments
@@ -93,7 +95,8 @@ func ends[T any](q lang.Query, segments []T) []T {
 	return segments
 }
 
-// shownAt returns the time that an answer about an end shows beside it: that end, or where the segment begins that the answer is of.
+// shownAt returns the time that an answer about an end shows beside it: that end, or where the
+// segment begins that the answer is of.
 func (x *execution) shownAt(end int64) int64 {
 	if x.stamp != nil {
 		return *x.stamp

@@ -9,8 +9,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// look completes an analysis by what only the columns themselves say: bounds that the description of the segment cuts short or does not have, and
-// what nested data is made of.
+// look completes an analysis by what only the columns themselves say: bounds that the description
+// of the segment cuts short or does not have, and what nested data is made of.
 func (a *analysis) look(r *analysesRequest, reader segment.Reader) error {
 	info := reader.Info()
 	for i := range info.Columns {
@@ -133,7 +133,8 @@ func (c *columnAnalysis) bound(reader segment.Reader, info *segment.ColumnInfo) 
 	return nil
 }
 
-// lookInto tells nested data that is nothing but texts, which is described as such, and nothing but empty lists from other nested data.
+// lookInto tells nested data that is nothing but texts, which is described as such, and nothing but
+// empty lists from other nested data.
 func (c *columnAnalysis) lookInto(reader segment.Reader, info *segment.ColumnInfo) error {
 	const (
 		unknown = iota

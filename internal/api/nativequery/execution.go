@@ -126,7 +126,8 @@ func appendJSON(dst []byte, v *vector.Vector, row int) []byte {
 	return append(dst, v.Strings[row]...)
 }
 
-// appendSketch appends a complex value as base64, and what a sketch was finished to as the JSON it is.
+// appendSketch appends a complex value as base64, and what a sketch was finished to as the JSON it
+// is.
 func appendSketch(dst []byte, v *vector.Vector, row int) []byte {
 	if v.IsNull(row) {
 		return append(dst, "null"...)
@@ -169,7 +170,8 @@ func appendMulti(dst []byte, v *vector.Vector, row int) []byte {
 	return append(dst, ']')
 }
 
-// appendNumbers appends the numbers that a function has made of the values of a multi-value string: always a list, of a NULL if there is no value.
+// appendNumbers appends the numbers that a function has made of the values of a multi-value string:
+// always a list, of a NULL if there is no value.
 func appendNumbers(dst []byte, v *vector.Vector, row int) []byte {
 	list, ok := v.ValueAt(row).([]any)
 	if !ok || len(list) == 0 {

@@ -23,7 +23,8 @@ import (
 
 // Engine is what the endpoints need of a Broker.
 type Engine interface {
-	// Pin returns a view of the newest state of the timeline, which a query uses for all it asks: of the segments that its context wants.
+	// Pin returns a view of the newest state of the timeline, which a query uses for all it asks: of
+	// the segments that its context wants.
 	Pin(ctx context.Context, q *query.Query, settings map[string]any) (query.Session, error)
 }
 
@@ -33,7 +34,8 @@ type Options struct {
 	MaxRequestBytes int64
 	// DefaultTimeout and MaxTimeout, in milliseconds, apply to a query's `timeout`; 0: none.
 	DefaultTimeout, MaxTimeout int64
-	// History is how many milliseconds before the end of the data a segmentMetadata query without intervals looks; 0: a week.
+	// History is how many milliseconds before the end of the data a segmentMetadata query without
+	// intervals looks; 0: a week.
 	History int64
 }
 
@@ -173,7 +175,8 @@ func (a *API) run(w http.ResponseWriter, r *http.Request) (err error) {
 	return err
 }
 
-// checkSettings refuses parameters of the query context that can't be read, also those that have no effect here.
+// checkSettings refuses parameters of the query context that can't be read, also those that have no
+// effect here.
 func checkSettings(q lang.Query, settings map[string]any) error {
 	if err := querycontext.Check(querycontext.CheckedByNative, settings); err != nil {
 		return err

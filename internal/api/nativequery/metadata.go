@@ -17,7 +17,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// analysis is one element of the answer of a segmentMetadata query: of a segment, or of several merged.
+// analysis is one element of the answer of a segmentMetadata query: of a segment, or of several
+// merged.
 type analysis struct {
 	ID               string         `json:"id"`
 	Intervals        []string       `json:"intervals"`
@@ -84,8 +85,8 @@ func (m *columnMap) set(name string, c *columnAnalysis) {
 	m.columns[name] = c
 }
 
-// segmentMetadata describes the segments of a query's tables. Without intervals those of the last week of data count, as old clients
-// expect.
+// segmentMetadata describes the segments of a query's tables. Without intervals those of the last
+// week of data count, as old clients expect.
 func (x *execution) segmentMetadata(ctx context.Context, q *lang.SegmentMetadata) error {
 	out := x.out
 	out.buf = append(out.buf, '[')
@@ -113,7 +114,8 @@ func (x *execution) segmentMetadata(ctx context.Context, q *lang.SegmentMetadata
 		segments[i].At = i
 	}
 	if q.Merge && len(segments) > 1 && segments[1].Interval.End > segments[0].Interval.End {
-		// The reference puts the later of the first two before the other, for its columns, and after that takes them as they come.
+		// The reference puts the later of the first two before the other, for its columns, and after that
+		// takes them as they come.
 		segments[0].At, segments[1].At = 1, 0
 	}
 	if err := x.analyses(ctx, q, segments, func(a *analysis) error {
@@ -129,7 +131,8 @@ func (x *execution) segmentMetadata(ctx context.Context, q *lang.SegmentMetadata
 	return nil
 }
 
-// defaultHistory is how far before the end of the data a segmentMetadata query without intervals looks, unless Options say otherwise.
+// defaultHistory is how far before the end of the data a segmentMetadata query without intervals
+// looks, unless Options say otherwise.
 const defaultHistory = 7 * 24 * 60 * 60 * 1000
 
 // recent returns the intervals of q, or the last part of the datasource's time.
@@ -197,7 +200,8 @@ type timestampSpec struct {
 	Missing any    `json:"missingValue"`
 }
 
-// timestampSpecOf returns that of a segment: statements and compaction read the time from where it is stored.
+// timestampSpecOf returns that of a segment: statements and compaction read the time from where it
+// is stored.
 func timestampSpecOf(info *segment.Info) *timestampSpec {
 	kept, err := segment.ParseKept(info.Metadata)
 	spec := &timestampSpec{}
@@ -279,7 +283,8 @@ func (a *analysis) merge(b *analysis) {
 	}
 }
 
-// finish makes the members that are shown of what was merged: columns come in the order in which segments first have them.
+// finish makes the members that are shown of what was merged: columns come in the order in which
+// segments first have them.
 func (a *analysis) finish(how lang.AggregatorMerge) (*analysis, error) {
 	var err error
 	if a.Aggregators, err = foldSaid(how, a.said); err != nil {
@@ -304,7 +309,8 @@ func (a *analysis) finish(how lang.AggregatorMerge) (*analysis, error) {
 	return a, nil
 }
 
-// granularityOf shows a granularity as the reference does: none, all and periods without a name as objects.
+// granularityOf shows a granularity as the reference does: none, all and periods without a name as
+// objects.
 func granularityOf(name string) any {
 	g, err := chrono.ParseGranularity(name)
 	switch {
@@ -355,7 +361,8 @@ func (c *columnAnalysis) merge(d *columnAnalysis) *columnAnalysis {
 	return &out
 }
 
-// better returns the lesser or greater of two texts; a bound that one side does not know is not known.
+// better returns the lesser or greater of two texts; a bound that one side does not know is not
+// known.
 func better(a, b any, sign int) any {
 	x, ok := a.(string)
 	y, also := b.(string)
@@ -372,7 +379,8 @@ func better(a, b any, sign int) any {
 	return b
 }
 
-// dataSourceMetadata gives the time of the latest row of the segments that are in the intervals, also in part.
+// dataSourceMetadata gives the time of the latest row of the segments that are in the intervals,
+// also in part.
 func (x *execution) dataSourceMetadata(ctx context.Context, q *lang.DataSourceMetadata) error {
 	out := x.out
 	latest, any := int64(0), false

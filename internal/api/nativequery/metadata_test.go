@@ -16,7 +16,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// However servers divide the segments and in whatever order they merge, the answer is that of one that has them all.
+// However servers divide the segments and in whatever order they merge, the answer is that of one
+// that has them all.
 func TestAnalysesAreMergedInAnyOrder(t *testing.T) {
 	kinds := []vector.Type{vector.String, vector.Long, vector.Double}
 	for seed := range uint64(200) {

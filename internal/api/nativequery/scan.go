@@ -15,16 +15,19 @@ import (
 // scanBatch is how many rows one element of a scan's answer has when the query does not say.
 const scanBatch = 20480
 
-// inlineSegment is the name that the rows of constants and of other queries have in place of a segment.
+// inlineSegment is the name that the rows of constants and of other queries have in place of a
+// segment.
 const inlineSegment = "inline_-146136543-09-08T08:23:32.096Z_146140482-04-24T15:36:27.903Z_dummy_version"
 
-// scanAnswer writes the rows of a scan. Those of each segment are elements of their own, of at most size rows, unless the query wants an order:
-// then an element names no segment, save that of all rows in the order of time each is an element of its own. Rows that the offset leaves out count as rows of their element.
+// scanAnswer writes the rows of a scan. Those of each segment are elements of their own, of at most
+// size rows, unless the query wants an order: then an element names no segment, save that of all
+// rows in the order of time each is an element of its own. Rows that the offset leaves out count as
+// rows of their element.
 type scanAnswer struct {
 	x          *execution
 	head, tail []byte // what stands before and behind the rows of an element, without the name of the segment
-	// nested are the columns whose type is each segment's own matter, listed the segments by name where there are any, and own is the tail of the
-	// segment that was asked for last.
+	// nested are the columns whose type is each segment's own matter, listed the segments by name
+	// where there are any, and own is the tail of the segment that was asked for last.
 	nested  []string
 	listed  map[string]query.Listed
 	own     segmentTail
@@ -58,7 +61,8 @@ func (x *execution) scan(ctx context.Context, q *lang.Scan, p *lang.Plan) error 
 	return nil
 }
 
-// scanUnion gives the rows of several tables, table by table in the order of their names, each with the columns that it has.
+// scanUnion gives the rows of several tables, table by table in the order of their names, each with
+// the columns that it has.
 func (x *execution) scanUnion(ctx context.Context, q *lang.Scan, tables []string) error {
 	x.out.buf = append(x.out.buf, '[')
 	written, skip, limited := false, q.Offset, q.Limit != nil && *q.Limit > 0
@@ -236,8 +240,8 @@ type segmentTail struct {
 	text []byte
 }
 
-// findNested finds the columns whose types are those that a segment has: where they differ between segments, the plan knows only that a column has
-// nested data.
+// findNested finds the columns whose types are those that a segment has: where they differ between
+// segments, the plan knows only that a column has nested data.
 func (x *execution) findNested(a *scanAnswer, q *lang.Scan, p *lang.Plan) {
 	if len(a.segments) == 0 || !lang.ReadsTables(q.DataSource.DataSource) {
 		return
@@ -258,8 +262,9 @@ func (x *execution) findNested(a *scanAnswer, q *lang.Scan, p *lang.Plan) {
 	}
 }
 
-// segmentTail returns what stands behind the rows of the element. A segment's nested columns are looked into when its first element ends, so that
-// no row waits for those of segments that the scan may never come to.
+// segmentTail returns what stands behind the rows of the element. A segment's nested columns are
+// looked into when its first element ends, so that no row waits for those of segments that the scan
+// may never come to.
 func (a *scanAnswer) segmentTail(ctx context.Context) ([]byte, error) {
 	if a.segment < 0 {
 		return a.tail, nil
@@ -283,7 +288,8 @@ func (a *scanAnswer) segmentTail(ctx context.Context) ([]byte, error) {
 	return a.own.text, nil
 }
 
-// scanHead makes what stands before and behind the rows of an element. The types of stored columns win over those of the plan.
+// scanHead makes what stands before and behind the rows of an element. The types of stored columns
+// win over those of the plan.
 func scanHead(q *lang.Scan, p *lang.Plan, stored map[string]*columnAnalysis) (head, tail []byte) {
 	head = append(head, `,"columns":[`...)
 	tail = append(tail, `,"rowSignature":[`...)

@@ -52,8 +52,8 @@ func (x *execution) timeseries(ctx context.Context, q *lang.Timeseries, p *lang.
 	return nil
 }
 
-// one writes the only row of granularity all: with the time at which the segment begins that comes first in the order wanted. Where no row counts
-// there is none if empty buckets are left out.
+// one writes the only row of granularity all: with the time at which the segment begins that comes
+// first in the order wanted. Where no row counts there is none if empty buckets are left out.
 func (s *series) one(ctx context.Context, p *lang.Plan, ranges []chrono.Interval) error {
 	if s.q.SkipsEmpty() {
 		rows := int64(0)
@@ -190,7 +190,8 @@ func (s *series) write(t int64, result []byte) {
 	out.buf = append(append(out.buf, result[1:]...), '}')
 }
 
-// computeEmpty finds the result of a bucket without rows once, when there is one: post-aggregators may fail over no rows.
+// computeEmpty finds the result of a bucket without rows once, when there is one: post-aggregators
+// may fail over no rows.
 func (s *series) computeEmpty(ctx context.Context) error {
 	if s.empty != nil {
 		return nil
@@ -198,7 +199,8 @@ func (s *series) computeEmpty(ctx context.Context) error {
 	return s.single(ctx, lang.Never(s.q), func(c *cells, row int) { s.empty = resultOf(nil, c, row) })
 }
 
-// grandTotal writes the aggregates over all buckets as a last row without a time, if the context asks for them.
+// grandTotal writes the aggregates over all buckets as a last row without a time, if the context
+// asks for them.
 func (s *series) grandTotal(ctx context.Context) error {
 	if wanted, err := s.x.bool(querycontext.GrandTotal); err != nil || !wanted {
 		return err

@@ -7,8 +7,9 @@ import (
 	"github.com/hengedb/henge/internal/querycontext"
 )
 
-// responseContext makes the header that says beside an answer what it does not cover. With uncoveredIntervalsLimit in its context, a query
-// learns which of its time has no segments, up to so many intervals.
+// responseContext makes the header that says beside an answer what it does not cover. With
+// uncoveredIntervalsLimit in its context, a query learns which of its time has no segments, up to
+// so many intervals.
 func responseContext(s query.Session, q *lang.Common, settings map[string]any) (string, error) {
 	limit, err := querycontext.UncoveredIntervals.Read(settings)
 	if err != nil || limit <= 0 || !lang.ReadsTables(q.DataSource.DataSource) {

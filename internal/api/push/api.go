@@ -133,7 +133,8 @@ func (a *API) receive(w http.ResponseWriter, r *http.Request) error {
 		return refusal(rows)
 	}
 	out := answer{Rows: rows.Count, Skipped: rows.Bad, Refused: rows.Refused, Acknowledgement: ack, Guarantee: "exactlyOnce"}
-	entry := stream.Entry{Channel: q.Get("channel"), Offset: q.Get("offset"), Key: r.Header.Get("Idempotency-Key"), Rows: rows.Count, Body: rows.Lines}
+	entry := stream.Entry{Channel: q.Get("channel"), Offset: q.Get("offset"), Key: r.Header.Get("Idempotency-Key"),
+		Rows: rows.Count, Body: rows.Lines}
 	if entry.Channel == "" && entry.Key == "" {
 		out.Guarantee = "atLeastOnce"
 	}
@@ -180,7 +181,8 @@ func refusal(rows *stream.Rows) error {
 	if first.Column != "" {
 		at += ", column [" + first.Column + "]"
 	}
-	return fault.InvalidInput("[%d] of [%d] records are no rows, and none was taken. The first is at %s: %s. With onError=skip the others are taken",
+	return fault.InvalidInput("[%d] of [%d] records are no rows, and none was taken. The first is at %s: %s. "+
+		"With onError=skip the others are taken",
 		rows.Bad, rows.Bad+rows.Count, at, first.Reason)
 }
 

@@ -85,8 +85,9 @@ func specification(name string, schema json.RawMessage) json.RawMessage {
 	return text
 }
 
-// discovered is the specification for a datasource that the first rows are sent to: the column of the
-// time is the one that the client names, or that its rows have; all others are found while they come.
+// discovered is the specification for a datasource that the first rows are sent to: the column of
+// the time is the one that the client names, or that its rows have; all others are found while they
+// come.
 func (a *API) discovered(r *http.Request, name string, body []byte) (json.RawMessage, error) {
 	q := r.URL.Query()
 	column, format := q.Get("timeColumn"), q.Get("timeFormat")

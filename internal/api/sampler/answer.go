@@ -47,7 +47,8 @@ func physical(dimensions []spec.Dimension) []spec.Dimension {
 	return out
 }
 
-// dimensions are the columns of dimensions with the types that they get: of auto ones that transforms make, the type of what they make.
+// dimensions are the columns of dimensions with the types that they get: of auto ones that
+// transforms make, the type of what they make.
 func (s *sample) dimensions(ctx context.Context, g *native.Ingestion, input plan.Node, columns *spec.Columns, list []spec.Dimension) ([]plan.Column, error) {
 	rows, err := g.Rows(ctx, input)
 	if err != nil {
@@ -67,8 +68,9 @@ func (s *sample) dimensions(ctx context.Context, g *native.Ingestion, input plan
 	return out, nil
 }
 
-// madeType is the type of an auto dimension of what a transform makes: texts, where that is always null. A field that no record has is a FLOAT, which is
-// not the type of anything else that an expression makes.
+// madeType is the type of an auto dimension of what a transform makes: texts, where that is always
+// null. A field that no record has is a FLOAT, which is not the type of anything else that an
+// expression makes.
 func madeType(t expr.Type) expr.Type {
 	if t.Base == expr.Null || t.Base == expr.Float {
 		return expr.Of(expr.Varchar)

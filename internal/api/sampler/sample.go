@@ -30,7 +30,8 @@ type sample struct {
 // entry is a record that was read and not filtered.
 type entry struct {
 	input *ingest.Object // as the format gives it; nil: it did not parse
-	// flat are its columns, narrow those that are found without being asked for: nested ones only where schemas are discovered.
+	// flat are its columns, narrow those that are found without being asked for: nested ones only
+	// where schemas are discovered.
 	flat, narrow *ingest.Object
 	time         int64
 	error        string // why it is no row
@@ -206,7 +207,8 @@ func (s *sample) ingestion() (*native.Ingestion, error) {
 	return g, g.Filter.UnmarshalJSON(s.schema.Filter)
 }
 
-// relation makes the rows among entries a constant relation, numbered by their place, and learns their columns.
+// relation makes the rows among entries a constant relation, numbered by their place, and learns
+// their columns.
 func (s *sample) relation(entries []entry) (*plan.Inline, *spec.Columns) {
 	columns := s.schema.NewColumns()
 	columns.Name(s.format)

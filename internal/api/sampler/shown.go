@@ -14,10 +14,12 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// Dimensions that are fields of the records are shown by the values that the records have, not by those of the columns that transforms and
-// metrics compute with: these have one type for all records, so that an object among texts or the kind of a number would be lost.
+// Dimensions that are fields of the records are shown by the values that the records have, not by
+// those of the columns that transforms and metrics compute with: these have one type for all
+// records, so that an object among texts or the kind of a number would be lost.
 
-// valueOf is what a dimension has of a field with value v. problem says why it can't be converted; "": it was.
+// valueOf is what a dimension has of a field with value v. problem says why it can't be converted;
+// "": it was.
 func valueOf(d spec.Dimension, v any) (out any, problem string) {
 	v = asDouble(v)
 	switch d.Type {
@@ -165,7 +167,8 @@ func inOrder(v any, handling string) any {
 	return list
 }
 
-// stateOf is what is shown of row of a column of aggregates: states of sketches as bytes, firsts and lasts as their time and value.
+// stateOf is what is shown of row of a column of aggregates: states of sketches as bytes, firsts
+// and lasts as their time and value.
 func stateOf(v *vector.Vector, row int) any {
 	value := ingest.ValueOf(v, row)
 	text, ok := value.(string)
@@ -209,7 +212,8 @@ func schemaType(t expr.Type) string {
 	}
 }
 
-// problemOf is the error of a record of which values could not be converted to those of its dimensions.
+// problemOf is the error of a record of which values could not be converted to those of its
+// dimensions.
 func problemOf(e *entry, dimensions []spec.Dimension, problems []string) string {
 	event := &ingest.Object{}
 	for i, name := range e.narrow.Names {

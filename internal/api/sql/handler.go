@@ -30,7 +30,8 @@ type Options struct {
 	// DefaultTimeout and MaxTimeout, in milliseconds, apply to a query's `timeout`; 0: none.
 	DefaultTimeout, MaxTimeout int64
 	Clock                      clock.Clock
-	// Known, if not nil, returns what all Brokers know of their queries, as Recent does of one; without it there is one.
+	// Known, if not nil, returns what all Brokers know of their queries, as Recent does of one;
+	// without it there is one.
 	Known func(ctx context.Context) []query.Info
 	// Metrics, if not nil, gets the metrics of queries.
 	Metrics prometheus.Registerer
@@ -86,7 +87,8 @@ func (a *API) run(w http.ResponseWriter, r *http.Request) error {
 	return err
 }
 
-// answer runs a query and writes its rows. An error after the first byte is returned too; the edge then breaks the connection off.
+// answer runs a query and writes its rows. An error after the first byte is returned too; the edge
+// then breaks the connection off.
 func (a *API) answer(ctx context.Context, arrived time.Time, w http.ResponseWriter, req *query.Request) (err error) {
 	if err := checkEngine(req.Context); err != nil {
 		return err
@@ -129,7 +131,8 @@ func SetHeaders(h http.Header, dialect edge.Dialect, req *query.Request) {
 	}
 }
 
-// An answer is held back until it has heldBytes or its first row is heldTime old, so that an early failure still gets a real status.
+// An answer is held back until it has heldBytes or its first row is heldTime old, so that an early
+// failure still gets a real status.
 const (
 	heldBytes = 64 << 10
 	heldTime  = 100 * time.Millisecond
@@ -188,7 +191,8 @@ func (a *API) stream(ctx context.Context, w http.ResponseWriter, q *query.Query,
 	return nil
 }
 
-// gone is for an answer that could not be written: the client is not there any more, or does not read. Then the query may have ended in time.
+// gone is for an answer that could not be written: the client is not there any more, or does not
+// read. Then the query may have ended in time.
 func gone(ctx context.Context, err error) error {
 	if ended := context.Cause(ctx); fault.Find(ended) != nil {
 		return ended

@@ -24,7 +24,8 @@ func listedOf(q *query.Info) listed {
 	return listed{q.ID, secret.MaskSQL(q.SQL), q.State(), "native", chrono.FormatMillis(q.Started.UnixMilli(), chrono.UTC)}
 }
 
-// report is what is known of a query beside that. Rows are those that it has given, bytes those of its answer, memory the most that it held at once.
+// report is what is known of a query beside that. Rows are those that it has given, bytes those of
+// its answer, memory the most that it held at once.
 type report struct {
 	DurationMillis int64    `json:"durationMs"`
 	Rows           int64    `json:"rows"`
@@ -57,7 +58,8 @@ func (a *API) known(r *http.Request) []query.Info {
 	return a.o.Known(r.Context())
 }
 
-// list shows what runs, and with includeComplete what has run lately too. The presence of a parameter counts, whatever its value.
+// list shows what runs, and with includeComplete what has run lately too. The presence of a
+// parameter counts, whatever its value.
 func (a *API) list(w http.ResponseWriter, r *http.Request) error {
 	ended := r.URL.Query().Has("includeComplete")
 	queries := []listed{}

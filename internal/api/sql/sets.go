@@ -9,10 +9,10 @@ import (
 	"github.com/hengedb/henge/internal/sql/syntax"
 )
 
-// applySets puts the SET statements in front of a statement into the context, for what is needed before
-// the statement is planned: its id, its time limit, how it is to be run. The request keeps the parsed
-// text for the binder. A text that does not parse, and values that are not plain literals, are left to
-// the binder, which says what is wrong.
+// applySets puts the SET statements in front of a statement into the context, for what is needed
+// before the statement is planned: its id, its time limit, how it is to be run. The request keeps
+// the parsed text for the binder. A text that does not parse, and values that are not plain
+// literals, are left to the binder, which says what is wrong.
 func applySets(req *query.Request) {
 	if !strings.Contains(strings.TrimRight(req.SQL, "; \t\r\n"), ";") {
 		return

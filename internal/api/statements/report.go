@@ -19,7 +19,8 @@ type report struct {
 	pushed                     int64
 }
 
-// maxReportBytes bounds what is read of a report; the rows of a query that stand in it are not needed here.
+// maxReportBytes bounds what is read of a report; the rows of a query that stand in it are not
+// needed here.
 const maxReportBytes = 64 << 20
 
 // report reads a task's report; nil if there is none.
@@ -77,7 +78,8 @@ func (r *report) rowsPushed() int64 {
 	return r.pushed
 }
 
-// errorDetails is the error object of a statement that failed: the engine's fault where the report has one, else the task's error.
+// errorDetails is the error object of a statement that failed: the engine's fault where the report
+// has one, else the task's error.
 func errorDetails(ctx context.Context, s *task.Status, rep *report) *edge.Body {
 	f := &fault.Error{
 		Persona: fault.Developer, Category: fault.CategoryUncategorized, Code: "general", Legacy: fault.LegacyUnknown, Message: s.Error,

@@ -298,7 +298,8 @@ func (a *API) status(w http.ResponseWriter, r *http.Request) error {
 
 func wantsDetail(r *http.Request) bool { return strings.EqualFold(r.URL.Query().Get("detail"), "true") }
 
-// result tells what a statement that succeeded left: the rows of a query, or the number of rows written.
+// result tells what a statement that succeeded left: the rows of a query, or the number of rows
+// written.
 func (a *API) result(ctx context.Context, s *task.Status, p *payload, rep *report) (*resultObject, error) {
 	o := &resultObject{DataSource: s.Task.DataSource}
 	if !p.isSelect() {
@@ -327,7 +328,8 @@ func (a *API) result(ctx context.Context, s *task.Status, p *payload, rep *repor
 	return o, nil
 }
 
-// A sample has at most sampleRows of results that are kept as pages, and stops after sampleBytes of any: a status is held in memory.
+// A sample has at most sampleRows of results that are kept as pages, and stops after sampleBytes of
+// any: a status is held in memory.
 const (
 	sampleRows  = 3000
 	sampleBytes = 16 << 20
@@ -364,7 +366,8 @@ func sample(ctx context.Context, rows *msq.Results, p *payload) (json.RawMessage
 	return bytes.TrimSpace(text.Bytes()), nil
 }
 
-// writer makes a writer of the statement's rows, in the values of asynchronous statements: milliseconds and days.
+// writer makes a writer of the statement's rows, in the values of asynchronous statements:
+// milliseconds and days.
 func (p *payload) writer(w io.Writer, rows *msq.Results, format result.Format) (*result.Writer, error) {
 	zone, err := chrono.LoadZone(p.SQLResultsContext.TimeZone)
 	if err != nil {
@@ -431,7 +434,8 @@ func (a *API) results(w http.ResponseWriter, r *http.Request) error {
 	return p.stream(r.Context(), w, rows, int(page), format)
 }
 
-// format picks the format of results: that of the URL, else that of the submission, else lines of objects.
+// format picks the format of results: that of the URL, else that of the submission, else lines of
+// objects.
 func (p *payload) format(asked string) (result.Format, error) {
 	for _, name := range []string{asked, p.ResultFormat} {
 		if name != "" {

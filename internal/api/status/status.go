@@ -1,5 +1,5 @@
-// Package status gives the endpoints that every process answers: its version, its health, its settings and its metrics
-// (spec/cluster.md, section 2).
+// Package status gives the endpoints that every process answers: its version, its health, its
+// settings and its metrics (spec/cluster.md, section 2).
 package status
 
 import (

@@ -52,7 +52,8 @@ func (f *lockFilter) read() error {
 	return c.Err()
 }
 
-// keeps reports whether a task of the filter's kind would have to wait for the lock. Tasks that replace beside appends don't wait for those.
+// keeps reports whether a task of the filter's kind would have to wait for the lock. Tasks that
+// replace beside appends don't wait for those.
 func (f *lockFilter) keeps(l *metastore.Lock) bool {
 	if l.Revoked || l.Priority < f.Priority {
 		return false
@@ -71,7 +72,8 @@ func (f *lockFilter) keeps(l *metastore.Lock) bool {
 	return false
 }
 
-// chosenLocks returns the locks that the filters of the body choose, by datasource; nil: the answer has been written, or there is an error.
+// chosenLocks returns the locks that the filters of the body choose, by datasource; nil: the answer
+// has been written, or there is an error.
 func (a *API) chosenLocks(w http.ResponseWriter, r *http.Request) (map[string][]metastore.Lock, error) {
 	var filters []lockFilter
 	if err := edge.ReadJSON(w, r, a.o.MaxRequestBytes, &filters); err != nil && !errors.Is(err, io.EOF) {
@@ -139,7 +141,8 @@ func (a *API) lockedByPriority(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// deletePending forgets the segments promised in an interval, or all; tasks that still want to publish them fail.
+// deletePending forgets the segments promised in an interval, or all; tasks that still want to
+// publish them fail.
 func (a *API) deletePending(w http.ResponseWriter, r *http.Request) error {
 	var filter metastore.PendingFilter
 	if text := r.URL.Query().Get("interval"); text != "" {

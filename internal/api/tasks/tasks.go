@@ -1,8 +1,9 @@
-// Package tasks gives the Overlord's task endpoints (spec/ingestion.md, section 10): submit, status, payload, reports, log, shut down,
-// and the lists (tasks.go), locks and promised segments (locks.go), and the workers with their own endpoints (workers.go).
+// Package tasks gives the Overlord's task endpoints (spec/ingestion.md, section 10): submit,
+// status, payload, reports, log, shut down, and the lists (tasks.go), locks and promised segments
+// (locks.go), and the workers with their own endpoints (workers.go).
 //
-// Shapes are made here, facts come from package task. Reports and logs are read from where tasks leave them, through the Files
-// interface; live reports of running tasks come the same way.
+// Shapes are made here, facts come from package task. Reports and logs are read from where tasks
+// leave them, through the Files interface; live reports of running tasks come the same way.
 package tasks
 
 import (
@@ -127,7 +128,8 @@ type statusObject struct {
 	ErrorMsg           *string  `json:"errorMsg"`
 }
 
-// object gives a status as the interface shows it. The time of queueing is shown for active tasks in lists only.
+// object gives a status as the interface shows it. The time of queueing is shown for active tasks
+// in lists only.
 func object(s *task.Status, inList bool) statusObject {
 	o := statusObject{
 		ID: s.Task.ID, GroupID: s.Task.GroupID, Type: s.Task.Type, CreatedTime: chrono.FormatMillis(s.Task.Created, chrono.UTC),
@@ -148,7 +150,8 @@ func object(s *task.Status, inList bool) statusObject {
 	return o
 }
 
-// find returns the task named in the path; when it is unknown the answer has been written and s is nil.
+// find returns the task named in the path; when it is unknown the answer has been written and s is
+// nil.
 func (a *API) find(w http.ResponseWriter, r *http.Request) (s *task.Status, err error) {
 	id := r.PathValue("id")
 	s, err = a.queue.Find(r.Context(), id)
@@ -386,7 +389,8 @@ type listing struct {
 	byTime bool
 }
 
-// listState writes tasks, complete ones first and newest first, under the filters of the query string.
+// listState writes tasks, complete ones first and newest first, under the filters of the query
+// string.
 func (a *API) listState(w http.ResponseWriter, r *http.Request, l listing) error {
 	q, state := r.URL.Query(), l.state
 	limit := math.MaxInt

@@ -20,7 +20,8 @@ const base = "/service/indexer/v1"
 
 type object = map[string]any
 
-// tester talks to the tasks of a whole server, which runs one at a time, and holds the first until it is let go.
+// tester talks to the tasks of a whole server, which runs one at a time, and holds the first until
+// it is let go.
 type tester struct {
 	*testing.T
 	*server.Server

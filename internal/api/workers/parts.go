@@ -28,7 +28,8 @@ type PartsOptions struct {
 	Clock clock.Clock
 }
 
-// Parts does parts of tasks that run on other workers, and lends those what tasks of this one have written.
+// Parts does parts of tasks that run on other workers, and lends those what tasks of this one have
+// written.
 type Parts struct {
 	o PartsOptions
 
@@ -60,7 +61,8 @@ func newSession(frame func(id string, number int) ([]byte, error), f *msq.Follow
 	return s
 }
 
-// hold counts a request that holds the session; false: it is over, or held by a later run of the task.
+// hold counts a request that holds the session; false: it is over, or held by a later run of the
+// task.
 func (s *session) hold(run int64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -139,7 +141,8 @@ func (p *Parts) Routes(mux *edge.Mux) {
 	mux.On("GET "+worker.PartsPath+"/{session}/outputs/{id}/{frame}", p.output)
 }
 
-// begin begins a session, or takes one up that another run of the task has begun. Who has begun it waits until it is over, and frees what it has.
+// begin begins a session, or takes one up that another run of the task has begun. Who has begun it
+// waits until it is over, and frees what it has.
 func (p *Parts) begin(w http.ResponseWriter, r *http.Request) error {
 	var job msq.PartJob
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, worker.MaxPart)).Decode(&job); err != nil || job.Options == nil {
@@ -185,7 +188,8 @@ func (p *Parts) begin(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// beat tells the asker that the session is there, until one of the three goes: the asker, the session, or this process.
+// beat tells the asker that the session is there, until one of the three goes: the asker, the
+// session, or this process.
 func (p *Parts) beat(ctx context.Context, w http.ResponseWriter, s *session) {
 	beat := p.o.Clock.NewTicker(worker.BeatEvery)
 	defer beat.Stop()
@@ -209,7 +213,8 @@ func (p *Parts) beat(ctx context.Context, w http.ResponseWriter, s *session) {
 	}
 }
 
-// linger waits until a session is over: nobody has held it for long, or who did says so, or this process ends.
+// linger waits until a session is over: nobody has held it for long, or who did says so, or this
+// process ends.
 func (p *Parts) linger(s *session) {
 	look := p.o.Clock.NewTicker(worker.BeatEvery)
 	defer look.Stop()

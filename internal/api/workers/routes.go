@@ -15,7 +15,8 @@ import (
 // maxOrder bounds the body of a request.
 const maxOrder = 1 << 20
 
-// Left is what tasks of this process have left behind so far. A nil reader means that there is nothing.
+// Left is what tasks of this process have left behind so far. A nil reader means that there is
+// nothing.
 type Left interface {
 	LiveReport(id string, alias bool) []byte
 	LiveLog(id string, offset int64) (io.ReadCloser, error)

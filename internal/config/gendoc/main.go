@@ -1,4 +1,5 @@
-// Command gendoc writes docs/configuration.md from the list of properties, so that the document can't drift from the code.
+// Command gendoc writes docs/configuration.md from the list of properties, so that the document
+// can't drift from the code.
 package main
 
 import (

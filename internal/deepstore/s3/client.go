@@ -22,9 +22,11 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// Options say how to reach a store. The zero value is the public service with the machine's credentials.
+// Options say how to reach a store. The zero value is the public service with the machine's
+// credentials.
 type Options struct {
-	// Endpoint is the URL of another store, "" the public one; Region is its region, "" that of the machine or us-east-1.
+	// Endpoint is the URL of another store, "" the public one; Region is its region, "" that of the
+	// machine or us-east-1.
 	Endpoint, Region string
 	// AccessKey, SecretKey and SessionToken are credentials; without them the machine's are used.
 	AccessKey, SecretKey, SessionToken string
@@ -72,7 +74,8 @@ func Connect(ctx context.Context, o Options) (*Client, error) {
 			}
 		}))
 	}
-	// What is refused here, such as an address, is refused again; the rest is tried anew as the SDK does.
+	// What is refused here, such as an address, is refused again; the rest is tried anew as the SDK
+	// does.
 	cfg.Retryer = func() aws.Retryer {
 		return retry.NewStandard(func(o *retry.StandardOptions) {
 			refused := retry.IsErrorRetryableFunc(func(err error) aws.Ternary {
@@ -108,7 +111,8 @@ func (c *Client) Stat(ctx context.Context, bucket, key string) (Object, error) {
 	return o, nil
 }
 
-// List calls f for the objects whose keys begin with prefix and come after after, ascending by bytes, until it returns false.
+// List calls f for the objects whose keys begin with prefix and come after after, ascending by
+// bytes, until it returns false.
 func (c *Client) List(ctx context.Context, bucket, prefix, after string, f func(Object) bool) error {
 	in := &s3.ListObjectsV2Input{Bucket: &bucket, Prefix: &prefix}
 	if after != "" {
@@ -133,8 +137,8 @@ func (c *Client) List(ctx context.Context, bucket, prefix, after string, f func(
 	return nil
 }
 
-// Get returns the bytes of an object from offset on, n of them or with n negative all. With an etag the object must still be that version. It also
-// returns the version that it reads.
+// Get returns the bytes of an object from offset on, n of them or with n negative all. With an etag
+// the object must still be that version. It also returns the version that it reads.
 func (c *Client) Get(ctx context.Context, bucket, key, etag string, offset, n int64) (io.ReadCloser, string, error) {
 	in := &s3.GetObjectInput{Bucket: &bucket, Key: &key}
 	if etag != "" {
@@ -179,7 +183,8 @@ func (c *Client) Delete(ctx context.Context, bucket string, keys ...string) erro
 // ErrChanged marks reads of an object that is no longer the version asked for.
 var ErrChanged = errors.New("the object changed")
 
-// problem is the fault of a request about an object. What the store says may hold a secret only if its URL does, and that is left out.
+// problem is the fault of a request about an object. What the store says may hold a secret only if
+// its URL does, and that is left out.
 func problem(ctx context.Context, bucket, key string, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()

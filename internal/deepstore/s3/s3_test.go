@@ -18,7 +18,8 @@ import (
 	"github.com/hengedb/henge/internal/testkit/versitygw"
 )
 
-// onEach runs a test with a client of a store in memory, and with one of a real server where that is installed. Both have a bucket called bucket.
+// onEach runs a test with a client of a store in memory, and with one of a real server where that
+// is installed. Both have a bucket called bucket.
 func onEach(t *testing.T, test func(t *testing.T, c *Client)) {
 	t.Run("memory", func(t *testing.T) {
 		backend := s3mem.New()

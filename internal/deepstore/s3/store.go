@@ -22,13 +22,15 @@ type Store struct {
 }
 
 const (
-	// putMemory is how much of an object is kept in memory until its size is known, rather than in a temporary file.
+	// putMemory is how much of an object is kept in memory until its size is known, rather than in a
+	// temporary file.
 	putMemory = 8 << 20
 	// maxObject is the largest object that one request stores.
 	maxObject = 5 << 30
 )
 
-// NewStore returns a store on a bucket. The prefix is that of all its keys and may be empty; temp is a folder for objects on their way.
+// NewStore returns a store on a bucket. The prefix is that of all its keys and may be empty; temp
+// is a folder for objects on their way.
 func NewStore(c *Client, bucket, prefix, temp string) (*Store, error) {
 	if bucket == "" {
 		return nil, fault.InvalidInput("Deep storage [s3] needs a bucket: set service.storage.bucket")

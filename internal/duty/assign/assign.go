@@ -1,9 +1,11 @@
 // Package assign decides which Historical holds which segment, and tells them.
 //
-// The central type is Duty, which the leading Coordinator runs. It follows the published timeline and the retention rules (duty.Follower):
-// a segment that has too few copies on a tier is loaded by the server of the tier where it costs least, one that has too many is dropped
-// where it costs most, and what no rule wants is dropped. When nothing lacks, the fullest servers give some segments to the emptiest. The
-// work of a round is that of the datasources that changed; everything is looked at once a period and when servers come or go.
+// The central type is Duty, which the leading Coordinator runs. It follows the published timeline
+// and the retention rules (duty.Follower): a segment that has too few copies on a tier is loaded by
+// the server of the tier where it costs least, one that has too many is dropped where it costs
+// most, and what no rule wants is dropped. When nothing lacks, the fullest servers give some
+// segments to the emptiest. The work of a round is that of the datasources that changed; everything
+// is looked at once a period and when servers come or go.
 //
 //	assign.go    the duty: rounds, commands, what became of them
 //	fleet.go     the servers with what they will hold when all commands are obeyed
@@ -15,7 +17,8 @@
 //	rate.go      how fast servers load
 //	measure.go   what the meter is told
 //
-// Elsewhere: what rules mean (duty/rule), who holds what (cluster.Inventory), loading itself (historical).
+// Elsewhere: what rules mean (duty/rule), who holds what (cluster.Inventory), loading itself
+// (historical).
 package assign
 
 import (
@@ -97,7 +100,8 @@ type Duty struct {
 // told is a segment that a server was told to load.
 type told struct {
 	reason string
-	// begun is when the server was first seen to be at it, in milliseconds; 0: it waits for its turn there.
+	// begun is when the server was first seen to be at it, in milliseconds; 0: it waits for its turn
+	// there.
 	begun int64
 	// since is when it was told, and late that somebody was told of its waiting.
 	since int64
@@ -157,11 +161,13 @@ func (d *Duty) watch(ctx context.Context, wake chan<- struct{}) {
 	}
 }
 
-// settlePause is how long changes gather before they are looked at: while servers load, there are many, and each look asks all of them.
+// settlePause is how long changes gather before they are looked at: while servers load, there are
+// many, and each look asks all of them.
 const settlePause = 300 * time.Millisecond
 
-// settle takes what was obeyed off the lists and ends moves whose copy has arrived. It reports whether all is to be looked at: the servers are
-// others than before, or what drops have waited for is loaded.
+// settle takes what was obeyed off the lists and ends moves whose copy has arrived. It reports
+// whether all is to be looked at: the servers are others than before, or what drops have waited for
+// is loaded.
 func (d *Duty) settle(ctx context.Context, stocks []cluster.Stock) bool {
 	d.mu.Lock()
 	var names strings.Builder
@@ -210,7 +216,8 @@ func holds(servers []*cluster.Server, address string) bool {
 	return slices.ContainsFunc(servers, func(s *cluster.Server) bool { return s.Name == address })
 }
 
-// round brings what Historicals hold in line with the rules; the error says that something is left to do.
+// round brings what Historicals hold in line with the rules; the error says that something is left
+// to do.
 func (d *Duty) round(ctx context.Context, v duty.Visit) error {
 	config, err := duty.ReadSettings(ctx, d.o.Settings)
 	if err != nil || config.PauseCoordination {
@@ -408,8 +415,8 @@ func (d *Duty) tellLate(ctx context.Context, now int64, c duty.Settings) {
 	}
 }
 
-// giveUp counts as failed what servers are at loading for longer than they may, so that others are told to. The servers are told to leave it, unless both are
-// to go on.
+// giveUp counts as failed what servers are at loading for longer than they may, so that others are
+// told to. The servers are told to leave it, unless both are to go on.
 func (d *Duty) giveUp(ctx context.Context, now int64, c duty.Settings, out commands) {
 	if d.o.LoadTimeout <= 0 {
 		return
@@ -433,8 +440,9 @@ func (d *Duty) giveUp(ctx context.Context, now int64, c duty.Settings, out comma
 	}
 }
 
-// refusedFor is how long a server that could not load a segment is passed over for it while another has room, in milliseconds: its disk may be full, or
-// smaller than it says, and what it does not get it seems to have room for.
+// refusedFor is how long a server that could not load a segment is passed over for it while another
+// has room, in milliseconds: its disk may be full, or smaller than it says, and what it does not
+// get it seems to have room for.
 const refusedFor = 10 * 60 * 1000
 
 // refusingLocked returns by id the servers that could not load it of late, and forgets the others.
@@ -456,7 +464,8 @@ func (d *Duty) refusingLocked() map[string][]string {
 	return out
 }
 
-// Queue is what a Historical was told and has not done, by segment id, with the reasons, and how fast it loads in kilobits a second; 0: it is not known.
+// Queue is what a Historical was told and has not done, by segment id, with the reasons, and how
+// fast it loads in kilobits a second; 0: it is not known.
 type Queue struct {
 	Load, Drop map[string]string
 	Kbps       int64

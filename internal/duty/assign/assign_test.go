@@ -20,7 +20,8 @@ import (
 	"github.com/hengedb/henge/internal/timeline"
 )
 
-// world is Historicals that obey at once. It is the inventory, the commander and the settings of a duty.
+// world is Historicals that obey at once. It is the inventory, the commander and the settings of a
+// duty.
 type world struct {
 	t        *testing.T
 	servers  map[string]*simulated
@@ -217,7 +218,8 @@ func TestTheSegmentsOfALostServerAreLoadedElsewhere(t *testing.T) {
 	}
 }
 
-// TestATierIsChangedWithoutAGap moves segments to another tier: the old copies go when the new ones have come, and not before.
+// TestATierIsChangedWithoutAGap moves segments to another tier: the old copies go when the new ones
+// have come, and not before.
 func TestATierIsChangedWithoutAGap(t *testing.T) {
 	w := newWorld(t, "a", "b")
 	w.add("c", "cold", 10_000)
@@ -248,7 +250,8 @@ func TestATierIsChangedWithoutAGap(t *testing.T) {
 	}
 }
 
-// A tier that has no server, as one that is misspelled, takes nothing away from others: as many copies as it is to have stay until it has them.
+// A tier that has no server, as one that is misspelled, takes nothing away from others: as many
+// copies as it is to have stay until it has them.
 func TestATierWithoutServersTakesNothingAway(t *testing.T) {
 	w := newWorld(t, "a", "b")
 	w.segment(1, "1", 0)
@@ -318,8 +321,8 @@ func TestSegmentsAreSpreadEvenly(t *testing.T) {
 	}
 }
 
-// TestAServerThatHasLessRoomThanItSays has one whose disk is full, or smaller than it says, or may only be read: it seems to be the emptiest, and fails
-// to load what it is given. The others get it.
+// TestAServerThatHasLessRoomThanItSays has one whose disk is full, or smaller than it says, or may
+// only be read: it seems to be the emptiest, and fails to load what it is given. The others get it.
 func TestAServerThatHasLessRoomThanItSays(t *testing.T) {
 	w := newWorld(t, "a", "b")
 	w.add("liar", "hot", 1<<50)
@@ -376,7 +379,8 @@ func TestWhatCanNotBeLoadedIsTold(t *testing.T) {
 	}
 }
 
-// TestASegmentThatIsNotLoadedInTimeIsGivenToAnother has the server with most room never come to an end.
+// TestASegmentThatIsNotLoadedInTimeIsGivenToAnother has the server with most room never come to an
+// end.
 func TestASegmentThatIsNotLoadedInTimeIsGivenToAnother(t *testing.T) {
 	for both, settings := range map[bool]string{false: `{}`, true: `{"replicateAfterLoadTimeout":true}`} {
 		w := newWorld(t, "other")

@@ -10,14 +10,15 @@ import (
 	"github.com/hengedb/henge/internal/timeline"
 )
 
-// clone is a server that is to hold exactly what another one holds (cloneServers). It is on no tier: rules and evening out pass it over.
+// clone is a server that is to hold exactly what another one holds (cloneServers). It is on no
+// tier: rules and evening out pass it over.
 type clone struct {
 	*ship
 	source string // address
 }
 
-// mirror has clones load what their sources hold, and drop what they do not. A clone whose source is not there stays as it is: what it holds may be
-// all that is left.
+// mirror has clones load what their sources hold, and drop what they do not. A clone whose source
+// is not there stays as it is: what it holds may be all that is left.
 func (d *Duty) mirror(f *fleet, state *timeline.State, out commands) {
 	for _, c := range f.clones {
 		source := f.by[c.source]

@@ -29,8 +29,9 @@ type fleet struct {
 	// postponed says that something is to be dropped when what was told to load has arrived.
 	postponed bool
 
-	// chunk is the segments of the time chunk that is looked at. Those of one chunk are asked together, and should not be on one server: when a
-	// segment of it needs a place they are counted by server, once. Servers know by the number of the chunk whether their count is of this one.
+	// chunk is the segments of the time chunk that is looked at. Those of one chunk are asked
+	// together, and should not be on one server: when a segment of it needs a place they are counted
+	// by server, once. Servers know by the number of the chunk whether their count is of this one.
 	chunk   []string // ids; empty: tombstones
 	number  int
 	counted bool
@@ -56,10 +57,12 @@ type ship struct {
 	address string
 	tier    *tier
 	at      int // in tier.ships
-	// bytes and count are what it holds and was told to load; full is the part of its room that bytes take.
+	// bytes and count are what it holds and was told to load; full is the part of its room that bytes
+	// take.
 	bytes int64
 	count int
-	// queue is how many it is told to load and does not hold, most how many that may be; 0: any number.
+	// queue is how many it is told to load and does not hold, most how many that may be; 0: any
+	// number.
 	queue, most int
 	full        float64
 	// known is how many of the segments that it holds were seen to be visible in this round.
@@ -148,8 +151,9 @@ func (f *fleet) held(s *ship) []string {
 	return f.ids[s.address]
 }
 
-// verdict returns how many copies a rule wants on each tier, never more than it has servers. Those on tiers without any are wanted all the same: until there are
-// servers, as many copies stay where they are.
+// verdict returns how many copies a rule wants on each tier, never more than it has servers. Those
+// on tiers without any are wanted all the same: until there are servers, as many copies stay where
+// they are.
 func (f *fleet) verdict(r rule.Rule) *verdict {
 	v := &verdict{rule: r, copies: make([]int, len(f.tiers))}
 	there := map[string]bool{}
@@ -236,7 +240,8 @@ func (s *ship) fits(seg *timeline.Segment) bool {
 // busy reports whether a server has so much to load that it is to get nothing more.
 func (s *ship) busy() bool { return s.most > 0 && s.queue >= s.most }
 
-// cost is what it costs to have a segment of the chunk on a server: room, and work that falls on it together with that of its neighbours in time.
+// cost is what it costs to have a segment of the chunk on a server: room, and work that falls on it
+// together with that of its neighbours in time.
 func (f *fleet) cost(s *ship, size int64) float64 {
 	cost := s.fill(size)
 	if s.chunk == f.number && f.strategy != DiskNormalized {
@@ -245,10 +250,12 @@ func (f *fleet) cost(s *ship, size int64) float64 {
 	return cost
 }
 
-// neighbourCost is that of another segment of the same time chunk: as much as a hundredth of the server.
+// neighbourCost is that of another segment of the same time chunk: as much as a hundredth of the
+// server.
 const neighbourCost = 0.01
 
-// give notes that a server gets a segment, or with -1 that it loses one, and keeps the tier in order.
+// give notes that a server gets a segment, or with -1 that it loses one, and keeps the tier in
+// order.
 func (f *fleet) give(s *ship, size int64, n int) {
 	s.bytes += int64(n) * size
 	s.count += n
@@ -288,8 +295,10 @@ func (t *tier) next(unfit func(*ship) bool) *ship {
 	return nil
 }
 
-// cheapest returns the server of a tier with the lowest cost, or as settings or the strategy say the next one or any, of those that have room for a segment and are not among others, or nil. A server
-// costs at least what it holds: those behind one that holds more than the best costs need no look.
+// cheapest returns the server of a tier with the lowest cost, or as settings or the strategy say
+// the next one or any, of those that have room for a segment and are not among others, or nil. A
+// server costs at least what it holds: those behind one that holds more than the best costs need no
+// look.
 func (f *fleet) cheapest(t *tier, seg *timeline.Segment, others ...[]*ship) *ship {
 	unfit := func(s *ship) bool {
 		return !s.fits(seg) || slices.ContainsFunc(others, func(list []*ship) bool { return slices.Contains(list, s) })

@@ -7,14 +7,15 @@ import (
 	"github.com/hengedb/henge/internal/timeline"
 )
 
-// uneven is the difference of fill from which segments are moved, in parts of the fullest server: less is not worth the traffic.
+// uneven is the difference of fill from which segments are moved, in parts of the fullest server:
+// less is not worth the traffic.
 const uneven = 0.05
 
 // move is a segment on its way from one server to another.
 type move struct{ from, to string }
 
-// leastMoves is how many segments may be on their way at once in a cluster however small; of larger ones it is a fiftieth of what they hold, but
-// no more than a server's movesEach.
+// leastMoves is how many segments may be on their way at once in a cluster however small; of larger
+// ones it is a fiftieth of what they hold, but no more than a server's movesEach.
 const (
 	leastMoves = 100
 	movesEach  = 50
@@ -32,8 +33,9 @@ func maxMoves(c *duty.Settings, t *tier) int {
 	return max(leastMoves, min(held/50, movesEach*len(t.ships)))
 }
 
-// even moves segments from the fullest server of each tier to the emptiest, up to a number, as long as that makes them more alike. Fill is
-// compared in relation to the fullest, so that a nearly empty cluster is evened out too.
+// even moves segments from the fullest server of each tier to the emptiest, up to a number, as long
+// as that makes them more alike. Fill is compared in relation to the fullest, so that a nearly
+// empty cluster is evened out too.
 func (d *Duty) even(f *fleet, state *timeline.State, c duty.Settings, out commands) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -72,7 +74,8 @@ func (d *Duty) even(f *fleet, state *timeline.State, c duty.Settings, out comman
 	}
 }
 
-// movableLocked returns a segment that one server has and another has not, and that makes the two more alike.
+// movableLocked returns a segment that one server has and another has not, and that makes the two
+// more alike.
 func (d *Duty) movableLocked(f *fleet, state *timeline.State, from, to *ship) (*timeline.Segment, string) {
 	if from.rest == nil {
 		from.rest = slices.Clone(f.held(from))

@@ -7,7 +7,8 @@ import (
 	"github.com/hengedb/henge/internal/timeline"
 )
 
-// place gives a segment of the chunk, which servers were found to hold, as many copies on each tier as its rule wants. It returns whether copies lack for which there is no room.
+// place gives a segment of the chunk, which servers were found to hold, as many copies on each tier
+// as its rule wants. It returns whether copies lack for which there is no room.
 func (f *fleet) place(s *timeline.Segment, id string, v *verdict, out commands) (lacks bool) {
 	f.coming = f.coming[:0]
 	if gone := f.leaving[id]; len(gone) > 0 {
@@ -61,9 +62,10 @@ func (f *fleet) place(s *timeline.Segment, id string, v *verdict, out commands) 
 	return lacks
 }
 
-// dropExcess drops copies beyond those wanted on their tier, first from servers that are to give all they have, then where they cost most. What
-// answers queries stays until there are as many copies as are wanted anywhere: a segment that changes its tier is loaded there first. A move under
-// way is not in excess: it ends by itself.
+// dropExcess drops copies beyond those wanted on their tier, first from servers that are to give
+// all they have, then where they cost most. What answers queries stays until there are as many
+// copies as are wanted anywhere: a segment that changes its tier is loaded there first. A move
+// under way is not in excess: it ends by itself.
 func (f *fleet) dropExcess(s *timeline.Segment, id string, v *verdict, out commands) {
 	if v.sum > 0 && f.moving[id] {
 		return

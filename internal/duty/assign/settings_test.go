@@ -15,8 +15,8 @@ import (
 
 const once = `[{"type":"loadForever","tieredReplicants":{"hot":1}}]`
 
-// One server is a tenth of the others. By turns it gets as many segments as they, until it is full; by what it costs, none; and with smartSegmentLoading it is always
-// what it costs that counts.
+// One server is a tenth of the others. By turns it gets as many segments as they, until it is full;
+// by what it costs, none; and with smartSegmentLoading it is always what it costs that counts.
 func TestSegmentsAreGivenByTurnsWhereTheSettingsSaySo(t *testing.T) {
 	for _, test := range []struct {
 		settings string
@@ -47,7 +47,8 @@ func TestSegmentsAreGivenByTurnsWhereTheSettingsSaySo(t *testing.T) {
 	}
 }
 
-// A server that is to load in a hurry is told so with what it is to load, and a server that no longer is with the next command.
+// A server that is to load in a hurry is told so with what it is to load, and a server that no
+// longer is with the next command.
 func TestServersAreToldToLoadInAHurry(t *testing.T) {
 	w := newWorld(t, "a", "b")
 	for _, test := range []struct {

@@ -10,8 +10,9 @@ import (
 	"github.com/hengedb/henge/internal/timeline"
 )
 
-// known is what the duty knows of a datasource: its visible segments, as of one timeline. A look at the same timeline goes through the list, and at another one finds
-// again what is of chunks that are in both: the texts of ids, by which everything else is found, are made once.
+// known is what the duty knows of a datasource: its visible segments, as of one timeline. A look at
+// the same timeline goes through the list, and at another one finds again what is of chunks that
+// are in both: the texts of ids, by which everything else is found, are made once.
 type known struct {
 	timeline *timeline.Timeline
 	chunks   []sight // the newest first
@@ -81,7 +82,8 @@ func idsOf(dataSource string, c *timeline.Chunk) []string {
 // verdict is what a rule says of its segments.
 type verdict struct {
 	rule rule.Rule
-	// copies are how many are wanted on each tier of the fleet, sum on all together, with those that are absent: tiers that have no server.
+	// copies are how many are wanted on each tier of the fleet, sum on all together, with those that
+	// are absent: tiers that have no server.
 	copies []int
 	sum    int
 	absent []string
@@ -149,7 +151,8 @@ func (d *Duty) follow(f *fleet, v duty.Visit, dataSource string, now int64, out 
 // unwanted is why segments are dropped that are not visible.
 const unwanted = "no rule wants it"
 
-// dropOthers drops what is held and visible in no datasource. Only servers that hold more than was seen to be visible have such.
+// dropOthers drops what is held and visible in no datasource. Only servers that hold more than was
+// seen to be visible have such.
 func (d *Duty) dropOthers(f *fleet, state *timeline.State, out commands) {
 	for _, t := range f.tiers {
 		for _, o := range t.ships {

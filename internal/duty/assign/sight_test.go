@@ -11,7 +11,8 @@ import (
 	"github.com/hengedb/henge/internal/timeline"
 )
 
-// TestWhatIsSeenFollowsTheTimeline changes a timeline in every way and compares what was kept of the looks before with a first look.
+// TestWhatIsSeenFollowsTheTimeline changes a timeline in every way and compares what was kept of
+// the looks before with a first look.
 func TestWhatIsSeenFollowsTheTimeline(t *testing.T) {
 	segment := func(from, days, version, partition int) *timeline.Segment {
 		return &timeline.Segment{

@@ -20,7 +20,8 @@ import (
 	"github.com/hengedb/henge/internal/timeline"
 )
 
-// simulation is a large cluster whose clock goes on by steps: between two rounds of the duty each Historical obeys a bounded number of commands.
+// simulation is a large cluster whose clock goes on by steps: between two rounds of the duty each
+// Historical obeys a bounded number of commands.
 type simulation struct {
 	t        testing.TB
 	stocks   []cluster.Stock
@@ -140,7 +141,8 @@ func (s *simulation) spread() (fullest, emptiest float64) {
 	return float64(most) / mean, float64(least) / mean
 }
 
-// manySegments returns a state with that many segments: 100 datasources of different weight, a chunk an hour, segments of different size.
+// manySegments returns a state with that many segments: 100 datasources of different weight, a
+// chunk an hour, segments of different size.
 func manySegments(n int) *timeline.State {
 	rnd := uint64(1)
 	next := func() uint64 { rnd ^= rnd << 13; rnd ^= rnd >> 7; rnd ^= rnd << 17; return rnd }
@@ -172,14 +174,15 @@ func rulesOf(t testing.TB, text string) rule.List {
 
 const onceAndTwice = `[{"type":"loadForever","tieredReplicants":{"_default_tier":2}}]`
 
-// The size of the cluster that has to come to rest; of the largest one that is thought of: -args -segments 1000000 -servers 200.
+// The size of the cluster that has to come to rest; of the largest one that is thought of: -args
+// -segments 1000000 -servers 200.
 var (
 	restSegments = flag.Int("segments", 20_000, "segments of the simulated cluster that comes to rest")
 	restServers  = flag.Int("servers", 40, "its Historicals")
 )
 
-// TestALargeClusterComesToRest has a cluster load all of its segments, then gives it more servers and takes one: everything ends where the rules
-// want it, evenly, and then nothing moves any more.
+// TestALargeClusterComesToRest has a cluster load all of its segments, then gives it more servers
+// and takes one: everything ends where the rules want it, evenly, and then nothing moves any more.
 func TestALargeClusterComesToRest(t *testing.T) {
 	servers := *restServers
 	state, list := manySegments(*restSegments), rulesOf(t, onceAndTwice)
@@ -225,7 +228,8 @@ func TestALargeClusterComesToRest(t *testing.T) {
 	rest("a server less")
 }
 
-// BenchmarkCycle looks at everything once, and at one changed datasource, in a cluster of 200 Historicals that has come to rest.
+// BenchmarkCycle looks at everything once, and at one changed datasource, in a cluster of 200
+// Historicals that has come to rest.
 func BenchmarkCycle(b *testing.B) {
 	const segments, servers = 1_000_000, 200
 	state, list := manySegments(segments), rulesOf(b, onceAndTwice)

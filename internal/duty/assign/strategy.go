@@ -13,13 +13,15 @@ type Strategy string
 const (
 	// Cost gives it to the server with most room, apart from its neighbours in time.
 	Cost Strategy = "cost"
-	// DiskNormalized gives it to the server of whose room the least is taken, wherever its neighbours are: for servers of different size.
+	// DiskNormalized gives it to the server of whose room the least is taken, wherever its neighbours
+	// are: for servers of different size.
 	DiskNormalized Strategy = "diskNormalized"
 	// Random gives it to any, and moves nothing.
 	Random Strategy = "random"
 )
 
-// ParseStrategy reads a strategy by its name in the interface. What older releases call cachingCost is Cost, which counts anew for each time chunk only.
+// ParseStrategy reads a strategy by its name in the interface. What older releases call cachingCost
+// is Cost, which counts anew for each time chunk only.
 func ParseStrategy(name string) (Strategy, error) {
 	switch s := Strategy(name); s {
 	case Cost, DiskNormalized, Random:

@@ -1,6 +1,8 @@
-// Package clean gives the duty that forgets what the metastore no longer needs (spec/cluster.md, section 9.3): records of supervisors that
-// ended, the audit history, rules and compaction settings of datasources without segments, offsets of dead supervisors, and ids that were
-// promised to tasks that are no more. It also deletes files of deep storage that no segment has any more, or never had: see files.go.
+// Package clean gives the duty that forgets what the metastore no longer needs (spec/cluster.md,
+// section 9.3): records of supervisors that ended, the audit history, rules and compaction settings
+// of datasources without segments, offsets of dead supervisors, and ids that were promised to tasks
+// that are no more. It also deletes files of deep storage that no segment has any more, or never
+// had: see files.go.
 //
 // The central type is Cleaner. Deleting segments is in package duty/kill.
 package clean
@@ -52,7 +54,8 @@ const (
 	Offsets     = "datasource"
 	Compaction  = "compaction"
 	Pending     = "pendingSegments"
-	// Unreferenced are files whose last segment was deleted, or that were moved, by a task that did not get so far as to delete them.
+	// Unreferenced are files whose last segment was deleted, or that were moved, by a task that did
+	// not get so far as to delete them.
 	Unreferenced = "unreferencedFiles"
 	// Ended are tasks that have ended, with their reports, logs and results.
 	Ended = "tasks"
@@ -76,7 +79,8 @@ type Options struct {
 	Period time.Duration
 	// Chores by name; those that are missing are off.
 	Chores map[string]Chore
-	// Deep is where the files of segments are, and Prefixes are what their keys begin with, before the name of the datasource.
+	// Deep is where the files of segments are, and Prefixes are what their keys begin with, before the
+	// name of the datasource.
 	Deep     deepstore.Store
 	Prefixes []string
 	// DropTask deletes what an ended task has left behind.
@@ -117,7 +121,8 @@ func (c *Cleaner) Run(ctx context.Context) error {
 	return nil
 }
 
-// Round does the chores that are due. One that fails is due again in the next round. It is called from one goroutine at a time.
+// Round does the chores that are due. One that fails is due again in the next round. It is called
+// from one goroutine at a time.
 func (c *Cleaner) Round(ctx context.Context) {
 	defer c.o.Runs.Begin()()
 	set, err := duty.ReadSettings(ctx, c.store)
@@ -192,7 +197,8 @@ func (c *Cleaner) do(ctx context.Context, name string, before int64, set *duty.S
 // tasksAtOnce is how many tasks are forgotten by one transaction.
 const tasksAtOnce = 100
 
-// endedTasks forgets tasks that ended before an instant. What they have left behind goes first: who is stopped in between finds them again.
+// endedTasks forgets tasks that ended before an instant. What they have left behind goes first: who
+// is stopped in between finds them again.
 func (c *Cleaner) endedTasks(ctx context.Context, before int64) (forgotten int64, err error) {
 	for {
 		ids, err := c.store.StaleTasks(ctx, before, tasksAtOnce)
@@ -211,7 +217,8 @@ func (c *Cleaner) endedTasks(ctx context.Context, before int64) (forgotten int64
 	}
 }
 
-// pendingMargin is how much older than every active task a promised segment, or a file, must be, in milliseconds: clocks are not the same everywhere.
+// pendingMargin is how much older than every active task a promised segment, or a file, must be, in
+// milliseconds: clocks are not the same everywhere.
 const pendingMargin = 24 * 60 * 60 * 1000
 
 // compaction forgets the settings of datasources that have no segments.

@@ -11,9 +11,11 @@ import (
 	"github.com/hengedb/henge/internal/metastore"
 )
 
-// Files of segments are written before they are published. A task that is killed in between, or loses its locks, may leave files that no row of the
-// metastore names. They are told by looking: what lies where segments do, is named as their files are, is older than anything that a running task can
-// have written, and belongs to no segment, used or not, goes. Whoever is stopped in the middle goes on in the next round.
+// Files of segments are written before they are published. A task that is killed in between, or
+// loses its locks, may leave files that no row of the metastore names. They are told by looking:
+// what lies where segments do, is named as their files are, is older than anything that a running
+// task can have written, and belongs to no segment, used or not, goes. Whoever is stopped in the
+// middle goes on in the next round.
 
 const (
 	// listAtOnce is how many objects are asked for at a time.
@@ -22,11 +24,13 @@ const (
 	deleteAtOnce = 100
 )
 
-// segmentFile is what the keys of segments' files are behind their prefix: datasource, interval, version and partition, which were folders once and which
-// moved files don't have, and what makes the key unique.
+// segmentFile is what the keys of segments' files are behind their prefix: datasource, interval,
+// version and partition, which were folders once and which moved files don't have, and what makes
+// the key unique.
 var segmentFile = regexp.MustCompile(`^[^/]+/[^/]+/([^/]+/[0-9]+/|[^/]+_[0-9]+_)?[0-9a-f]{16}(-[0-9a-f]{32})?\.segment$`)
 
-// orphans deletes the files of segments that were last written before an instant and belong to none, and returns how many went.
+// orphans deletes the files of segments that were last written before an instant and belong to
+// none, and returns how many went.
 func (c *Cleaner) orphans(ctx context.Context, before int64) (deleted int64, err error) {
 	for _, prefix := range c.o.Prefixes {
 		n, err := c.orphansBelow(ctx, prefix, before)
@@ -114,8 +118,8 @@ type Bytes interface {
 	Delete(ctx context.Context, keys ...string) error
 }
 
-// DeleteFiles deletes the bytes of files that no segment names any more, whichever task made them so, and returns how many files went. Several may do so
-// at once.
+// DeleteFiles deletes the bytes of files that no segment names any more, whichever task made them
+// so, and returns how many files went. Several may do so at once.
 func DeleteFiles(ctx context.Context, store FileStore, deep Bytes, log *slog.Logger) (deleted int64, err error) {
 	for ctx.Err() == nil {
 		files, err := store.UnreferencedFiles(ctx, fileBatch)

@@ -119,8 +119,8 @@ func (s *storage) left(what string, want ...string) {
 	}
 }
 
-// What no segment names goes when it is old enough for no running task to have written it. What a segment names stays, used or not, and so does what is
-// no file of a segment.
+// What no segment names goes when it is old enough for no running task to have written it. What a
+// segment names stays, used or not, and so does what is no file of a segment.
 func TestOrphanedFiles(t *testing.T) {
 	s := newStorage(t)
 	used, unused := fileKey("wiki", 1, 1), fileKey("wiki", 2, 2)
@@ -145,7 +145,8 @@ func TestOrphanedFiles(t *testing.T) {
 	}
 }
 
-// More files than are listed and deleted at once, a failure in the middle, and a round that is stopped.
+// More files than are listed and deleted at once, a failure in the middle, and a round that is
+// stopped.
 func TestOrphanedFilesGoInSeveralRounds(t *testing.T) {
 	s := newStorage(t)
 	s.cleaner.listed, s.cleaner.deleted = 10, 3
@@ -171,7 +172,8 @@ func TestOrphanedFilesGoInSeveralRounds(t *testing.T) {
 	s.left("in the end", want...)
 }
 
-// A task that is stopped between two steps of deleting or moving leaves bytes that no segment names; the duty deletes them.
+// A task that is stopped between two steps of deleting or moving leaves bytes that no segment
+// names; the duty deletes them.
 func TestWhatCrashesLeave(t *testing.T) {
 	s := newStorage(t)
 	killed, moved, copied := fileKey("wiki", 1, 1), fileKey("wiki", 2, 2), fileKey("wiki", 3, 3)
@@ -205,7 +207,8 @@ func TestWhatCrashesLeave(t *testing.T) {
 	}
 }
 
-// Tasks that ended long ago go, behind what they have left; one of which that can't be deleted is found again.
+// Tasks that ended long ago go, behind what they have left; one of which that can't be deleted is
+// found again.
 func TestEndedTasks(t *testing.T) {
 	s := newStorage(t)
 	var dropped []string

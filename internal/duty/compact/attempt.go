@@ -8,7 +8,8 @@ import (
 )
 
 const (
-	// firstRetry is how long after its first failure a group is tried again; each further failure doubles it, up to lastRetry.
+	// firstRetry is how long after its first failure a group is tried again; each further failure
+	// doubles it, up to lastRetry.
 	firstRetry = time.Minute
 	lastRetry  = time.Hour
 	// arrival is how long after a task's success its segments may take to be seen.
@@ -27,14 +28,16 @@ type place struct {
 type attempt struct {
 	// task is the last one submitted; "" if it was refused.
 	task string
-	// key is the settings, before the segments that the last task was submitted for; after those that were there when it was given up.
+	// key is the settings, before the segments that the last task was submitted for; after those that
+	// were there when it was given up.
 	key           string
 	before, after fingerprint
 	ended         bool
 	// failures in a row, and the last one's message.
 	failures int
 	message  string
-	// next is, in milliseconds, when the next try may be after a failure, and until when the segments of a success are awaited.
+	// next is, in milliseconds, when the next try may be after a failure, and until when the segments
+	// of a success are awaited.
 	next int64
 	// fruitless are the successes that left the group in need.
 	fruitless int
@@ -70,8 +73,9 @@ func (a *attempt) end(succeeded bool, message string, now int64) {
 	a.message, a.next = message, now+wait.Milliseconds()
 }
 
-// hinders returns why a group that needs compaction gets no task now, by what became of the tasks before: pending means that the wait is
-// short, else it is given up until something changes. "" means that it gets one.
+// hinders returns why a group that needs compaction gets no task now, by what became of the tasks
+// before: pending means that the wait is short, else it is given up until something changes. ""
+// means that it gets one.
 func (a *attempt) hinders(g *Group, key string, now int64) (why string, pending bool) {
 	if a == nil || a.key != key {
 		return "", false

@@ -9,8 +9,8 @@ import (
 	"github.com/hengedb/henge/internal/jsontext"
 )
 
-// canonical writes JSON so that equal values are equal texts: members sorted, and left out where they are null, since some writers show
-// members that were not given.
+// canonical writes JSON so that equal values are equal texts: members sorted, and left out where
+// they are null, since some writers show members that were not given.
 func canonical(text json.RawMessage) (string, error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
@@ -64,7 +64,8 @@ func canonicalMetrics(list []json.RawMessage) ([]string, error) {
 	return canonicalList(filled)
 }
 
-// fillMetric fills in the defaults of a metric; one that is filtered has the name of what it filters.
+// fillMetric fills in the defaults of a metric; one that is filtered has the name of what it
+// filters.
 func fillMetric(text json.RawMessage) (json.RawMessage, error) {
 	var fields struct {
 		Type       string          `json:"type"`
@@ -82,7 +83,8 @@ func fillMetric(text json.RawMessage) (json.RawMessage, error) {
 	return jsontext.Metrics.Fill("metricsSpec", text, "")
 }
 
-// fillIndex fills in the defaults of an index spec. How nested data is packed is shown only where it was said.
+// fillIndex fills in the defaults of an index spec. How nested data is packed is shown only where
+// it was said.
 func fillIndex(text json.RawMessage) (json.RawMessage, error) {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(text, &fields); err != nil || fields == nil {

@@ -46,7 +46,8 @@ type IOConfig struct {
 	DropExisting bool `json:"dropExisting"`
 }
 
-// TuningConfig is how compaction tasks run. Members that only steer the reference's memory use are kept and shown, not used.
+// TuningConfig is how compaction tasks run. Members that only steer the reference's memory use are
+// kept and shown, not used.
 type TuningConfig struct {
 	MaxRowsInMemory       *int64          `json:"maxRowsInMemory"`
 	AppendableIndexSpec   json.RawMessage `json:"appendableIndexSpec"`
@@ -76,7 +77,8 @@ func DefaultConfig() Config {
 	return Config{TaskPriority: 25, InputSegmentSizeBytes: 100_000_000_000_000, SkipOffsetFromLatest: chrono.Period{Days: 1}}
 }
 
-// Validate returns a fault that says what is wrong with the settings, and fills in what follows from others.
+// Validate returns a fault that says what is wrong with the settings, and fills in what follows
+// from others.
 func (c *Config) Validate() error {
 	switch {
 	case c.DataSource == "":
@@ -130,7 +132,8 @@ func (c *Config) Validate() error {
 // computes matches the types of metrics that read a column or compute an expression.
 var computes = regexp.MustCompile(`^(long|double|float)(Sum|Min|Max)$`)
 
-// checkMetrics tests that each metric has a type and a name of its own, and fills in what they leave out.
+// checkMetrics tests that each metric has a type and a name of its own, and fills in what they
+// leave out.
 func (c *Config) checkMetrics() error {
 	names := map[string]bool{}
 	for i, metric := range c.Metrics {

@@ -85,7 +85,8 @@ func (s *DimensionsSpec) validate() error {
 	return nil
 }
 
-// keys lists what the dimensions have in common with equal ones, in their order, without those named.
+// keys lists what the dimensions have in common with equal ones, in their order, without those
+// named.
 func (s *DimensionsSpec) keys(without []string) []string {
 	var out []string
 	for _, d := range s.Dimensions {

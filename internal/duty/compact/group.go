@@ -16,21 +16,22 @@ type Group struct {
 	Bytes    int64
 	// intervals is how many different intervals the segments have.
 	intervals int64
-	// reason is why the group needs compaction, "" if it does not; skipped is why it is left alone all the same, by what only the segments and
-	// the settings say.
+	// reason is why the group needs compaction, "" if it does not; skipped is why it is left alone all
+	// the same, by what only the segments and the settings say.
 	reason, skipped string
 	// empty is whether there is nothing to compact and nothing to count.
 	empty bool
 }
 
-// survey is what the segments and settings of a datasource say, whatever else goes on in the cluster.
+// survey is what the segments and settings of a datasource say, whatever else goes on in the
+// cluster.
 type survey struct {
 	timeline *timeline.Timeline
 	key      string
 	config   *Config
 	groups   []*Group
-	// rest is what a round made of the groups when there was nothing to do and nothing but segments and settings decided that, and snapshot
-	// its sum: as long as they stay, so does the outcome.
+	// rest is what a round made of the groups when there was nothing to do and nothing but segments
+	// and settings decided that, and snapshot its sum: as long as they stay, so does the outcome.
 	rest     []Outcome
 	snapshot Snapshot
 	// unbounded counts visible segments without bounds in time, which nothing compacts.
@@ -104,7 +105,8 @@ func widen(config *Config, iv chrono.Interval) chrono.Interval {
 	return chrono.Interval{Start: g.Floor(iv.Start), End: g.Ceil(iv.End)}
 }
 
-// gather puts segments together whose time chunks, as they are or as they are wanted, have time in common.
+// gather puts segments together whose time chunks, as they are or as they are wanted, have time in
+// common.
 func gather(config *Config, visible []*timeline.Segment) []*Group {
 	slices.SortFunc(visible, func(a, b *timeline.Segment) int { return a.ID.Compare(b.ID) })
 	var groups []*Group

@@ -45,7 +45,8 @@ func (c *Config) ValidateEngine(cluster *Cluster) error {
 	return c.combinable()
 }
 
-// combinable tests that aggregating what was aggregated before gives the same column: a metric must read the column it writes.
+// combinable tests that aggregating what was aggregated before gives the same column: a metric must
+// read the column it writes.
 func (c *Config) combinable() error {
 	for _, text := range c.Metrics {
 		var metric struct {

@@ -107,7 +107,8 @@ func (p *Policy) validate() error {
 		p.Type, newestSegmentFirst, fixedIntervalOrder, mostFragmentedFirst)
 }
 
-// fixed returns the place of a group among those that fixedIntervalOrder takes, -1 if it is not there.
+// fixed returns the place of a group among those that fixedIntervalOrder takes, -1 if it is not
+// there.
 func (p *Policy) fixed(g *Group) int {
 	return slices.IndexFunc(p.Fixed, func(f FixedCandidate) bool { return f.DataSource == g.DataSource && f.Interval.Contains(g.Interval) })
 }

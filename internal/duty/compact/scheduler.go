@@ -146,7 +146,8 @@ func (s *Scheduler) rounds(ctx context.Context) {
 	}
 }
 
-// untilNext is the time to the next round that nothing asks for: a period, or when a group that failed may be tried again.
+// untilNext is the time to the next round that nothing asks for: a period, or when a group that
+// failed may be tried again.
 func (s *Scheduler) untilNext() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -231,7 +232,8 @@ func (s *Scheduler) cluster(ctx context.Context) (Cluster, error) {
 	return settings.Cluster, err
 }
 
-// configs returns the settings in force: those of supervisors that are not suspended, or those of the setting.
+// configs returns the settings in force: those of supervisors that are not suspended, or those of
+// the setting.
 func (s *Scheduler) configs(ctx context.Context) ([]Config, Cluster, error) {
 	settings, err := s.settings(ctx)
 	if err != nil || !settings.UseSupervisors {
@@ -254,7 +256,8 @@ func (s *Scheduler) configs(ctx context.Context) ([]Config, Cluster, error) {
 	return out, settings.Cluster, nil
 }
 
-// Round looks at every datasource with settings, anew at those that changed, and submits tasks while there are slots.
+// Round looks at every datasource with settings, anew at those that changed, and submits tasks
+// while there are slots.
 func (s *Scheduler) Round(ctx context.Context) error {
 	s.round.Lock()
 	defer s.round.Unlock()
@@ -326,7 +329,8 @@ func (s *Scheduler) stopOutdated(ctx context.Context, c *Config, active []runnin
 	return nil
 }
 
-// survey returns what the segments and settings of a datasource say; what was found before if neither changed.
+// survey returns what the segments and settings of a datasource say; what was found before if
+// neither changed.
 func (s *Scheduler) survey(c *Config, tl *timeline.Timeline) (*survey, error) {
 	key, err := c.key()
 	if err != nil {
@@ -357,7 +361,8 @@ func (s *Scheduler) look(ctx context.Context, v *survey, active []running, clust
 	return out, nil
 }
 
-// judge says of each group what becomes of it, beside what it has in common with those of other datasources: the slots.
+// judge says of each group what becomes of it, beside what it has in common with those of other
+// datasources: the slots.
 func (s *Scheduler) judge(ctx context.Context, v *survey, active []running, cluster *Cluster) ([]Outcome, error) {
 	var out []Outcome
 	var locked []chrono.Interval
@@ -427,8 +432,8 @@ func (s *Scheduler) consider(o *Outcome, v *survey, locked []chrono.Interval, cl
 	}
 }
 
-// locked returns the intervals that tasks of equal or higher priority hold. Appends of tasks that share their time chunks don't hinder a
-// compaction that does so too.
+// locked returns the intervals that tasks of equal or higher priority hold. Appends of tasks that
+// share their time chunks don't hinder a compaction that does so too.
 func (s *Scheduler) locked(ctx context.Context, c *Config) ([]chrono.Interval, error) {
 	locks, err := s.store.Locks(ctx, c.DataSource)
 	if err != nil {
@@ -444,8 +449,8 @@ func (s *Scheduler) locked(ctx context.Context, c *Config) ([]chrono.Interval, e
 	return chrono.Condense(out), nil
 }
 
-// submit gives tasks to the groups that wait, in the order of the policy, while fewer slots are taken than there are: the last one may take
-// more. It returns the slots that are left.
+// submit gives tasks to the groups that wait, in the order of the policy, while fewer slots are
+// taken than there are: the last one may take more. It returns the slots that are left.
 func (s *Scheduler) submit(
 	ctx context.Context, surveys map[string]*survey, outcomes map[string][]Outcome, cluster *Cluster, free int,
 ) (int, error) {
@@ -530,7 +535,8 @@ func (s *Scheduler) start(ctx context.Context, v *survey, g *Group, cluster *Clu
 	return t.ID, nil
 }
 
-// keep publishes what a round found out, and forgets attempts for groups that need nothing any more.
+// keep publishes what a round found out, and forgets attempts for groups that need nothing any
+// more.
 func (s *Scheduler) keep(surveys map[string]*survey, outcomes map[string][]Outcome, slots, free int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -38,7 +38,8 @@ func diff(t *testing.T, what string, want, got any) {
 	}
 }
 
-// A round submits a task for each time chunk, the newest first; when they are done the next round finds nothing to do.
+// A round submits a task for each time chunk, the newest first; when they are done the next round
+// finds nothing to do.
 func TestRoundsConverge(t *testing.T) {
 	f := start(t, dayConfig)
 	f.publish(hours(t)...)
@@ -308,7 +309,8 @@ func TestRoundsFollowChanges(t *testing.T) {
 	}
 }
 
-// A million segments in a thousand datasources: the first round, and one after a datasource changed.
+// A million segments in a thousand datasources: the first round, and one after a datasource
+// changed.
 func BenchmarkRound(b *testing.B) {
 	const names, hours = 1000, 1000
 	f := &fixture{

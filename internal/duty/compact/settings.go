@@ -9,10 +9,12 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// SettingName is the name of the one setting in the store, and its key and kind in the audit history.
+// SettingName is the name of the one setting in the store, and its key and kind in the audit
+// history.
 const SettingName = "coordinator.compaction.config"
 
-// Settings is what is stored: the cluster's settings and those of each datasource, in the order in which they were first set.
+// Settings is what is stored: the cluster's settings and those of each datasource, in the order in
+// which they were first set.
 type Settings struct {
 	Configs []Config `json:"compactionConfigs"`
 	Cluster
@@ -30,7 +32,8 @@ type Cluster struct {
 	MaxSlots          int     `json:"maxCompactionTaskSlots"`
 	UseAutoScaleSlots bool    `json:"useAutoScaleSlots"`
 	Policy            Policy  `json:"compactionPolicy"`
-	// UseSupervisors takes the datasources' settings from supervisors of type autocompact instead of from Settings.Configs.
+	// UseSupervisors takes the datasources' settings from supervisors of type autocompact instead of
+	// from Settings.Configs.
 	UseSupervisors bool   `json:"useSupervisors"`
 	Engine         string `json:"engine"`
 }

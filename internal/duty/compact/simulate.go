@@ -12,8 +12,8 @@ type Table struct {
 	Rows    [][]any  `json:"rows"`
 }
 
-// Simulate returns what a round would make of every group under other cluster settings, by state. Nothing is submitted: PENDING groups are in
-// the order in which they would be.
+// Simulate returns what a round would make of every group under other cluster settings, by state.
+// Nothing is submitted: PENDING groups are in the order in which they would be.
 func (s *Scheduler) Simulate(ctx context.Context, cluster Cluster) (map[string]*Table, error) {
 	s.round.Lock()
 	defer s.round.Unlock()

@@ -21,7 +21,8 @@ func cost(config *Config, cluster *Cluster, free int) int {
 	return nativeSlots(config.Tuning)
 }
 
-// nativeSlots is the subtasks and the one that supervises them, where there are any: ranges are always made in several phases.
+// nativeSlots is the subtasks and the one that supervises them, where there are any: ranges are
+// always made in several phases.
 func nativeSlots(t *TuningConfig) int {
 	subTasks, needed := numberOf(t.MaxSubTasks), 2
 	if t.Partitions != nil && t.Partitions.kind() == byRange {

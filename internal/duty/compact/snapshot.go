@@ -42,7 +42,8 @@ func (s *Snapshot) add(o *Outcome) {
 	*intervals += o.Group.intervals
 }
 
-// snapshotOf sums the groups of a datasource up. Its message is why some are skipped, the newest first.
+// snapshotOf sums the groups of a datasource up. Its message is why some are skipped, the newest
+// first.
 func snapshotOf(dataSource string, outcomes []Outcome) Snapshot {
 	s := Snapshot{DataSource: dataSource, ScheduleStatus: Enabled}
 	var why []string
@@ -63,7 +64,8 @@ func snapshotOf(dataSource string, outcomes []Outcome) Snapshot {
 // maxMessages is how many skipped groups the message of a snapshot names.
 const maxMessages = 3
 
-// Snapshots returns the status of the datasources with settings, or of one, which may be one whose settings were removed since the start.
+// Snapshots returns the status of the datasources with settings, or of one, which may be one whose
+// settings were removed since the start.
 func (s *Scheduler) Snapshots(ctx context.Context, dataSource string) ([]Snapshot, error) {
 	configs, cluster, err := s.configs(ctx)
 	if err != nil {
@@ -91,7 +93,8 @@ func (s *Scheduler) Snapshots(ctx context.Context, dataSource string) ([]Snapsho
 	return out, nil
 }
 
-// Removed notes that the settings of a datasource were removed: its status stays readable until the process ends.
+// Removed notes that the settings of a datasource were removed: its status stays readable until the
+// process ends.
 func (s *Scheduler) Removed(dataSource string) {
 	s.mu.Lock()
 	s.mu.removed[dataSource] = true

@@ -10,7 +10,8 @@ import (
 	"github.com/hengedb/henge/internal/timeline"
 )
 
-// State is the settings that a segment was compacted with, as its descriptor keeps them (lastCompactionState).
+// State is the settings that a segment was compacted with, as its descriptor keeps them
+// (lastCompactionState).
 type State struct {
 	Partitions  *PartitionsSpec   `json:"partitionsSpec"`
 	Dimensions  *DimensionsSpec   `json:"dimensionsSpec"`
@@ -56,7 +57,8 @@ func newTarget(c *Config) (*target, error) {
 	return t, err
 }
 
-// reason returns why segments need compaction, "" if they don't. Tombstones have no rows, and so nothing to compact.
+// reason returns why segments need compaction, "" if they don't. Tombstones have no rows, and so
+// nothing to compact.
 func (t *target) reason(segments []*timeline.Segment) string {
 	first := ""
 	for _, s := range segments {
@@ -94,7 +96,8 @@ func (t *target) reason(segments []*timeline.Segment) string {
 	return ""
 }
 
-// sameState reports whether two states are equal but for the intervals that their tasks happened to read.
+// sameState reports whether two states are equal but for the intervals that their tasks happened to
+// read.
 func sameState(a, b string) bool {
 	strip := func(text string) (string, error) {
 		var fields map[string]json.RawMessage
@@ -202,7 +205,8 @@ func nameOf(g *chrono.Granularity) string {
 	return g.String()
 }
 
-// checkDimensions leaves the dimensions of ranges out: segments have them first, wherever the settings have them.
+// checkDimensions leaves the dimensions of ranges out: segments have them first, wherever the
+// settings have them.
 func (t *target) checkDimensions(s *State) (string, error) {
 	want := t.config.Dimensions
 	if want == nil || len(want.Dimensions) == 0 {

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// Each difference between what is wanted and what is there is the reason; what the settings leave open is none.
+// Each difference between what is wanted and what is there is the reason; what the settings leave
+// open is none.
 func TestReasons(t *testing.T) {
 	const state = `{"partitionsSpec":{"type":"dynamic","maxRowsPerSegment":5000000,"maxTotalRows":9223372036854775807},"dimensionsSpec":{"dimensions":[` +
 		`{"type":"string","name":"channel","multiValueHandling":"SORTED_ARRAY","createBitmapIndex":true},` +

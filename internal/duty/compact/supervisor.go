@@ -76,7 +76,8 @@ func (s Spec) Suspend(on bool) supervisor.Spec {
 	return s
 }
 
-// Kind is the supervisors of type autocompact, as far as supervisors go: the work is the Scheduler's.
+// Kind is the supervisors of type autocompact, as far as supervisors go: the work is the
+// Scheduler's.
 type Kind struct{ *Scheduler }
 
 // Parse implements supervisor.Kind.

@@ -17,7 +17,8 @@ const TaskType = "compact"
 // issued begins the ids of tasks that nobody asked for.
 const issued = "coordinator-issued_compact"
 
-// taskJSON is a task as it is submitted. The members that scheduling needs are read back from tasks that others submitted, too.
+// taskJSON is a task as it is submitted. The members that scheduling needs are read back from tasks
+// that others submitted, too.
 type taskJSON struct {
 	Type       string `json:"type"`
 	ID         string `json:"id"`
@@ -101,7 +102,8 @@ func onlyTombstones(g *Group) bool {
 	return true
 }
 
-// commonGranularity is the granularity whose bucket every segment's interval is, nil if there is none.
+// commonGranularity is the granularity whose bucket every segment's interval is, nil if there is
+// none.
 func commonGranularity(g *Group) *chrono.Granularity {
 	for _, name := range []string{"SECOND", "MINUTE", "FIVE_MINUTE", "TEN_MINUTE", "FIFTEEN_MINUTE", "THIRTY_MINUTE", "HOUR", "SIX_HOUR", "EIGHT_HOUR",
 		"DAY", "WEEK", "MONTH", "QUARTER", "YEAR"} {
@@ -120,7 +122,8 @@ type running struct {
 	slots    int
 }
 
-// readTask returns what scheduling needs of a task. One that can't be read takes a slot and locks what it locks.
+// readTask returns what scheduling needs of a task. One that can't be read takes a slot and locks
+// what it locks.
 func readTask(t *task.Task) running {
 	var body taskJSON
 	if err := json.Unmarshal(t.Payload, &body); err != nil {

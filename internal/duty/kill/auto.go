@@ -1,7 +1,8 @@
-// Package kill submits kill tasks for what has been unused for long enough, datasource after datasource,
-// within the share of task slots that the settings give it.
+// Package kill submits kill tasks for what has been unused for long enough, datasource after
+// datasource, within the share of task slots that the settings give it.
 //
-// The central type is Auto, a duty of the Coordinator. The tasks themselves are in package tasktype/kill.
+// The central type is Auto, a duty of the Coordinator. The tasks themselves are in package
+// tasktype/kill.
 package kill
 
 import (
@@ -43,7 +44,8 @@ type Tasks interface {
 type AutoOptions struct {
 	// Period is the time between two rounds.
 	Period time.Duration
-	// Retain is how far the end of a segment must be in the past; negative reaches into the future. IgnoreRetain leaves that out.
+	// Retain is how far the end of a segment must be in the past; negative reaches into the future.
+	// IgnoreRetain leaves that out.
 	Retain       time.Duration
 	IgnoreRetain bool
 	// Buffer is how long a segment must have been unused.
@@ -57,7 +59,8 @@ type AutoOptions struct {
 	Log   *slog.Logger
 }
 
-// Auto submits kill tasks for segments that have been unused for long (spec/cluster.md, section 9.2).
+// Auto submits kill tasks for segments that have been unused for long (spec/cluster.md, section
+// 9.2).
 type Auto struct {
 	store AutoStore
 	tasks Tasks
@@ -107,8 +110,8 @@ func (a *Auto) Stats() AutoStats {
 	return a.mu.stats
 }
 
-// Round submits at most one task for each datasource, in their alphabetical order behind that of the last round, while slots are free. It is
-// called from one goroutine at a time.
+// Round submits at most one task for each datasource, in their alphabetical order behind that of
+// the last round, while slots are free. It is called from one goroutine at a time.
 func (a *Auto) Round(ctx context.Context) error {
 	defer a.o.Runs.Begin()()
 	set, err := duty.ReadSettings(ctx, a.store)
@@ -217,7 +220,8 @@ func (a *Auto) submit(ctx context.Context, dataSource string, eligible map[strin
 	return true, nil
 }
 
-// umbrella spans the earliest intervals from an instant on, as many as fit; from the beginning if there are none.
+// umbrella spans the earliest intervals from an instant on, as many as fit; from the beginning if
+// there are none.
 func (a *Auto) umbrella(intervals []chrono.Interval, from int64) chrono.Interval {
 	first := slices.IndexFunc(intervals, func(iv chrono.Interval) bool { return iv.Start >= from })
 	span := intervals[max(0, first)]

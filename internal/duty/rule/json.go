@@ -20,7 +20,8 @@ const nullCopies = 2
 // maxRules bounds a list: each segment is held against each rule.
 const maxRules = 10_000
 
-// ruleJSON is a rule on the wire. Members that a kind does not have are absent, as in the reference's answers.
+// ruleJSON is a rule on the wire. Members that a kind does not have are absent, as in the
+// reference's answers.
 type ruleJSON struct {
 	Period             *chrono.Period   `json:"period,omitempty"`
 	Interval           *chrono.Interval `json:"interval,omitempty"`
@@ -78,8 +79,8 @@ func (r Rule) MarshalJSON() ([]byte, error) {
 	return json.Marshal(w)
 }
 
-// Parse reads a list of rules. Members that a rule does not have are ignored. The error is an InvalidInput fault for the author of the
-// rules; JSON null is one too.
+// Parse reads a list of rules. Members that a rule does not have are ignored. The error is an
+// InvalidInput fault for the author of the rules; JSON null is one too.
 func Parse(text []byte) (List, error) {
 	if string(bytes.TrimSpace(text)) == "null" {
 		return nil, fault.InvalidInput("Rules cannot be null.")

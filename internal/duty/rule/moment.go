@@ -6,13 +6,15 @@ import (
 	"github.com/hengedb/henge/internal/chrono"
 )
 
-// Moment is rules at one instant, for many segments to be asked about: what depends on the instant alone, as where a period begins, is worked out once.
+// Moment is rules at one instant, for many segments to be asked about: what depends on the instant
+// alone, as where a period begins, is worked out once.
 type Moment struct {
 	rules  []Rule
 	bounds []bound
 }
 
-// bound is what a rule says of intervals at an instant: where those that it matches may start and end. All four ends are included.
+// bound is what a rule says of intervals at an instant: where those that it matches may start and
+// end. All four ends are included.
 type bound struct{ fromStart, toStart, fromEnd, toEnd int64 }
 
 func (b bound) holds(iv chrono.Interval) bool {
@@ -22,7 +24,8 @@ func (b bound) holds(iv chrono.Interval) bool {
 // nothing is the bound that holds no interval.
 var nothing = bound{fromStart: math.MaxInt64, toStart: math.MinInt64}
 
-// bound returns what the rule matches at an instant. Load and broadcast rules match by overlap, drop rules by containment.
+// bound returns what the rule matches at an instant. Load and broadcast rules match by overlap,
+// drop rules by containment.
 func (r Rule) bound(now int64) bound {
 	b := bound{math.MinInt64, math.MaxInt64, math.MinInt64, math.MaxInt64}
 	switch w := r.When.(type) {
@@ -71,7 +74,8 @@ func At(now int64, lists ...List) *Moment {
 	return m
 }
 
-// Find returns the number of the first rule that matches an interval, as Matches has it; -1: none does.
+// Find returns the number of the first rule that matches an interval, as Matches has it; -1: none
+// does.
 func (m *Moment) Find(iv chrono.Interval) int {
 	for i := range m.bounds {
 		if m.bounds[i].holds(iv) {

@@ -6,7 +6,8 @@ import (
 	"github.com/hengedb/henge/internal/chrono"
 )
 
-// TestAMomentFindsWhatRulesMatch asks about segments at every border of every kind of rule, one by one and at once.
+// TestAMomentFindsWhatRulesMatch asks about segments at every border of every kind of rule, one by
+// one and at once.
 func TestAMomentFindsWhatRulesMatch(t *testing.T) {
 	now, err := chrono.ParseInstant("2026-03-10T12:00:00Z")
 	if err != nil {

@@ -1,9 +1,10 @@
 // Package rule gives retention rules: their JSON, and which segments they are about.
 //
-// The central types are Rule, one of ten kinds, each an Action with a When; and List, the rules of a datasource in their order. Find says
-// which rule decides about a segment: the first that matches, of the datasource's list and then of the default one. Everything here is a
-// pure function of a segment's interval and one instant. Who stores rules is package metastore; what is done about a match is decided by
-// the duties and by who loads segments.
+// The central types are Rule, one of ten kinds, each an Action with a When; and List, the rules of
+// a datasource in their order. Find says which rule decides about a segment: the first that
+// matches, of the datasource's list and then of the default one. Everything here is a pure function
+// of a segment's interval and one instant. Who stores rules is package metastore; what is done
+// about a match is decided by the duties and by who loads segments.
 package rule
 
 import (
@@ -55,17 +56,21 @@ func (Interval) isWhen() {}
 type Rule struct {
 	Action Action
 	When   When
-	// Replicas is how many copies a Load rule wants by tier. Other tiers get none; without any tier the segments are only in deep storage.
+	// Replicas is how many copies a Load rule wants by tier. Other tiers get none; without any tier
+	// the segments are only in deep storage.
 	Replicas map[string]int
-	// DefaultTierForNull is what a Load rule said about a null tieredReplicants, kept for those who read the rule back.
+	// DefaultTierForNull is what a Load rule said about a null tieredReplicants, kept for those who
+	// read the rule back.
 	DefaultTierForNull bool
 }
 
-// Matches reports whether the rule is about segments of the interval; now is the instant of the rule run, in milliseconds. Load and
-// broadcast rules match by overlap, drop rules by containment, so that a segment on the border is kept.
+// Matches reports whether the rule is about segments of the interval; now is the instant of the
+// rule run, in milliseconds. Load and broadcast rules match by overlap, drop rules by containment,
+// so that a segment on the border is kept.
 func (r Rule) Matches(iv chrono.Interval, now int64) bool { return r.bound(now).holds(iv) }
 
-// Copies returns how many copies of a matching segment the rule wants on a tier that has the given number of servers.
+// Copies returns how many copies of a matching segment the rule wants on a tier that has the given
+// number of servers.
 func (r Rule) Copies(tier string, servers int) int {
 	switch r.Action {
 	case Load:
@@ -84,7 +89,8 @@ func LoadForever(copies int) List {
 	return List{{Action: Load, When: Forever{}, Replicas: map[string]int{DefaultTier: copies}, DefaultTierForNull: true}}
 }
 
-// Find returns the first rule of the lists that matches; false if none does, and then the segment stays as it is.
+// Find returns the first rule of the lists that matches; false if none does, and then the segment
+// stays as it is.
 func Find(iv chrono.Interval, now int64, lists ...List) (Rule, bool) {
 	for _, list := range lists {
 		for i := range list {

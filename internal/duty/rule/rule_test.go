@@ -19,7 +19,8 @@ func interval(t *testing.T, text string) chrono.Interval {
 	return iv
 }
 
-// TestPeriodRulesAtTheirBorders is the worked table of the specification: now is 2026-03-10T12:00Z and the period P7D.
+// TestPeriodRulesAtTheirBorders is the worked table of the specification: now is 2026-03-10T12:00Z
+// and the period P7D.
 func TestPeriodRulesAtTheirBorders(t *testing.T) {
 	now, err := chrono.ParseInstant("2026-03-10T12:00:00Z")
 	if err != nil {

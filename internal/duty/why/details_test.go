@@ -17,7 +17,8 @@ import (
 	"github.com/hengedb/henge/internal/timeline"
 )
 
-// detailed checks the decision of a topic: its outcome, its reason, and its details as JSON. In texts $1 is the id of the first segment, and so on.
+// detailed checks the decision of a topic: its outcome, its reason, and its details as JSON. In
+// texts $1 is the id of the first segment, and so on.
 func (f *fixture) detailed(what string, list []Decision, topic, outcome, reason, details string) {
 	f.t.Helper()
 	for i, id := range f.ids {
@@ -47,7 +48,8 @@ func (f *fixture) about(i int) []Decision {
 	return list
 }
 
-// Every reason for a segment not to be loaded has its facts: the rule as it was written, the servers with a copy, what is missing, and the room that there is.
+// Every reason for a segment not to be loaded has its facts: the rule as it was written, the
+// servers with a copy, what is missing, and the room that there is.
 func TestDetailsOfLoading(t *testing.T) {
 	f := open(t)
 	f.detailed("no rules", f.about(0), Load, "unwanted", "no retention rule is about it; it stays as it is", `{"servers":[],"size":100}`)
@@ -87,8 +89,8 @@ func TestDetailsOfLoading(t *testing.T) {
 	f.detailed("hidden", f.about(0), Load, "unwanted", "newer segments hide it", `{"hiddenBy":["$5"]}`)
 }
 
-// Every reason for a segment to stay in use, or not to be deleted, has its facts: the rule, what the duty waits for, what hides the segment, and from when on it
-// may go.
+// Every reason for a segment to stay in use, or not to be deleted, has its facts: the rule, what
+// the duty waits for, what hides the segment, and from when on it may go.
 func TestDetailsOfDropping(t *testing.T) {
 	f := open(t)
 	f.detailed("no rules", f.about(0), Drop, "kept", "no retention rule is about it; it stays as it is", `{}`)
@@ -129,7 +131,8 @@ func TestDetailsOfDropping(t *testing.T) {
 	f.detailed("nobody kills", f.about(0), Kill, "kept", "nobody has asked for a kill task, and service.coordinator.kill.on is false", `{`+since+`}`)
 }
 
-// taking is a queue with one slot. It implements compact.Tasks, and takes tasks if the test wants it; the queue in it knows no type of tasks.
+// taking is a queue with one slot. It implements compact.Tasks, and takes tasks if the test wants
+// it; the queue in it knows no type of tasks.
 type taking struct {
 	*task.Queue
 	takes bool
@@ -146,7 +149,8 @@ func (q *taking) Read(body []byte) (*task.Task, error) {
 
 func (q *taking) Submit(context.Context, *task.Task) error { return nil }
 
-// Every reason for a segment not to be compacted has its facts: the interval, the settings, the lock, the slots.
+// Every reason for a segment not to be compacted has its facts: the interval, the settings, the
+// lock, the slots.
 func TestDetailsOfCompaction(t *testing.T) {
 	f := open(t)
 	f.detailed("no settings", f.about(0), Compact, "disabled", "its datasource has no compaction settings", `{}`)

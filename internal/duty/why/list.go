@@ -11,8 +11,9 @@ import (
 	"github.com/hengedb/henge/internal/timeline"
 )
 
-// DataSource explains a datasource: each time chunk that compaction has not finished, each segment that is not as its rules want it, each task
-// without an end, and a summary before them. Nothing: it has no used segments, no settings and no tasks.
+// DataSource explains a datasource: each time chunk that compaction has not finished, each segment
+// that is not as its rules want it, each task without an end, and a summary before them. Nothing:
+// it has no used segments, no settings and no tasks.
 func (e *Explainer) DataSource(ctx context.Context, dataSource string) ([]Decision, error) {
 	f, err := e.facts(ctx)
 	if err != nil {
@@ -128,7 +129,8 @@ func (e *Explainer) open(ctx context.Context, f *facts, dataSource string) (out 
 	return out, segments, nil
 }
 
-// settled reports whether a segment is as its rules want it: loaded, and neither hidden nor dropped.
+// settled reports whether a segment is as its rules want it: loaded, and neither hidden nor
+// dropped.
 func (f *facts) settled(tl *timeline.Timeline, s *timeline.Segment) bool {
 	m := f.match(s)
 	if !m.found || m.rule.Action == rule.Drop || tl.SegmentIsOvershadowed(s) {

@@ -12,7 +12,8 @@ import (
 	"github.com/hengedb/henge/internal/timeline"
 )
 
-// Segment explains a segment: whether it is loaded, dropped, compacted, or will be deleted. Nothing: there is no such segment.
+// Segment explains a segment: whether it is loaded, dropped, compacted, or will be deleted.
+// Nothing: there is no such segment.
 func (e *Explainer) Segment(ctx context.Context, id string) ([]Decision, error) {
 	f, err := e.facts(ctx)
 	if err != nil {
@@ -190,7 +191,8 @@ func (e *Explainer) retention(f *facts, tl *timeline.Timeline, s *timeline.Segme
 type tierRoom struct {
 	Servers  int `json:"servers"`
 	WithCopy int `json:"withCopy"`
-	// Full is how many servers have neither a copy nor room for one, FreeBytes the most room on one without a copy.
+	// Full is how many servers have neither a copy nor room for one, FreeBytes the most room on one
+	// without a copy.
 	Full      int   `json:"full"`
 	FreeBytes int64 `json:"freeBytes"`
 }

@@ -61,7 +61,8 @@ func (e *Explainer) task(ctx context.Context, s *task.Status) (Decision, error) 
 	return d, nil
 }
 
-// othersLocks returns the locks of other groups that a task may be waiting for: those of equal or higher priority on its datasource.
+// othersLocks returns the locks of other groups that a task may be waiting for: those of equal or
+// higher priority on its datasource.
 func (e *Explainer) othersLocks(ctx context.Context, s *task.Status, held []metastore.Lock) ([]metastore.Lock, error) {
 	all, err := e.o.Store.Locks(ctx, s.Task.DataSource)
 	if err != nil {

@@ -72,12 +72,13 @@ type Options struct {
 	Servers func() []Server
 	// Assigned returns what the Coordinator has told servers; nil: nobody knows.
 	Assigned func(context.Context) Assigned
-	// Copy tells of the bytes that this process holds of a segment, by its id; false: it holds none. Nil: it never does.
+	// Copy tells of the bytes that this process holds of a segment, by its id; false: it holds none.
+	// Nil: it never does.
 	Copy       func(id string) (CopyState, bool)
 	Compaction *compact.Scheduler
 	Tasks      Tasks
-	// Supervisors explains a supervisor that reads a stream, by its id; "": all that do not read as they should. Nil: there
-	// are none.
+	// Supervisors explains a supervisor that reads a stream, by its id; "": all that do not read as
+	// they should. Nil: there are none.
 	Supervisors func(id string) []Decision
 	// Started is when the Coordinator began, in milliseconds.
 	Started int64
@@ -88,12 +89,14 @@ type Options struct {
 
 // Assigned is what the Coordinator has told servers to load.
 type Assigned struct {
-	// Told are the servers that are to load a segment, by its id, and Failed why the last that should have did not.
+	// Told are the servers that are to load a segment, by its id, and Failed why the last that should
+	// have did not.
 	Told   map[string][]string `json:"told"`
 	Failed map[string]string   `json:"failed"`
 }
 
-// CopyState tells of the bytes that a server holds of a segment. Instants are milliseconds, 0: never since the start.
+// CopyState tells of the bytes that a server holds of a segment. Instants are milliseconds, 0:
+// never since the start.
 type CopyState struct {
 	Verified, Damaged, Mended int64
 	// Reason is what was damaged, and Failure why it could not be had anew.

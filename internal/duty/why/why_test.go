@@ -22,7 +22,8 @@ import (
 	"github.com/hengedb/henge/internal/timeline"
 )
 
-// fixture is a store with one segment of 100 bytes of datasource wiki on each of the first four days of March 2026, a server and a queue.
+// fixture is a store with one segment of 100 bytes of datasource wiki on each of the first four
+// days of March 2026, a server and a queue.
 type fixture struct {
 	t         *testing.T
 	store     *metastore.Store

@@ -117,7 +117,8 @@ func TestTuning(t *testing.T) {
 	}
 }
 
-// Parts that are kept as they were written are shown with what was not said, and members of older releases with what the partitionsSpec says.
+// Parts that are kept as they were written are shown with what was not said, and members of older
+// releases with what the partitionsSpec says.
 func TestTuningIsShownWhole(t *testing.T) {
 	tuning, err := ParseTuning(TuningParallel, typed(`{"forceGuaranteedRollup":true,"partitionsSpec":{"type":"hashed","numShards":4,"partitionDimensions":["a"]},
 		"appendableIndexSpec":{},"segmentWriteOutMediumFactory":{},"splitHintSpec":{"type":"maxSize","maxSplitSize":"1GiB"},"chatHandlerTimeout":"PT2S",
@@ -273,7 +274,8 @@ func TestCompaction(t *testing.T) {
 	}
 }
 
-// FuzzBatchSpecs reads specs that may be anything. What is read is shown in a form that is read again.
+// FuzzBatchSpecs reads specs that may be anything. What is read is shown in a form that is read
+// again.
 func FuzzBatchSpecs(f *testing.F) {
 	f.Add(someIndex)
 	f.Add(`{"interval":"2020/2021","tuningConfig":{"partitionsSpec":{"type":"hashed"}}}`)
@@ -304,7 +306,8 @@ func FuzzBatchSpecs(f *testing.F) {
 	})
 }
 
-// Scalars of another JSON type that say the same are taken, as clients of the reference system write them.
+// Scalars of another JSON type that say the same are taken, as clients of the reference system
+// write them.
 func TestScalarsOfOtherTypes(t *testing.T) {
 	text := `{"dataSchema":{"dataSource":"d","timestampSpec":{"column":"t"},"dimensionsSpec":{"dimensions":[{"name":7,"createBitmapIndex":"false"}]},
 		"metricsSpec":[{"type":"longSum","name":8,"fieldName":9}],"granularitySpec":{"segmentGranularity":"DAY","rollup":"false"}},

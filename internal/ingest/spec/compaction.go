@@ -9,12 +9,14 @@ import (
 	"github.com/hengedb/henge/internal/querycontext"
 )
 
-// Compaction is what a task of type compact was given: the members of its JSON beside id, context and the like.
+// Compaction is what a task of type compact was given: the members of its JSON beside id, context
+// and the like.
 type Compaction struct {
 	// Interval is what is compacted, empty if Segments names it: ids of segments.
 	Interval chrono.Interval
 	Segments []string
-	// Minor are the segments of the interval that are compacted while the others stay as they are; nil: all are.
+	// Minor are the segments of the interval that are compacted while the others stay as they are;
+	// nil: all are.
 	Minor []Descriptor
 	// SegmentsHash, if not "", must be that of the segments of the interval.
 	SegmentsHash string
@@ -26,7 +28,8 @@ type Compaction struct {
 	Metrics []Metric
 	// KeepMetrics says that Metrics was not given.
 	KeepMetrics bool
-	// Transforms are native virtual columns over those of the segments, computed before the Filter, which is a native one; nil: all rows are kept.
+	// Transforms are native virtual columns over those of the segments, computed before the Filter,
+	// which is a native one; nil: all rows are kept.
 	Transforms []json.RawMessage
 	Filter     json.RawMessage
 	// MovesRows says that one of the transforms computes the time.
@@ -220,8 +223,8 @@ func (c *Compaction) parseInput(w *compactionWire) error {
 	return fault.InvalidInput("Type [%s] of [inputSpec] is unknown; known are [interval, segments, minor]", input.Type)
 }
 
-// parseMinor reads the segments of an inputSpec of type minor. The others of the interval are published again beside the new ones, which takes locks
-// that let others publish meanwhile.
+// parseMinor reads the segments of an inputSpec of type minor. The others of the interval are
+// published again beside the new ones, which takes locks that let others publish meanwhile.
 func (c *Compaction) parseMinor(text json.RawMessage, context map[string]any) error {
 	if err := decode("segments", text, &c.Minor); err != nil {
 		return err

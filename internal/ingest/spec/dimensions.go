@@ -32,7 +32,8 @@ type Dimension struct {
 	// MultiValue is SORTED_ARRAY, SORTED_SET or ARRAY.
 	MultiValue string
 	Bitmap     bool
-	// Coordinates are the columns that a spatial dimension joins to points where it has no value of its own.
+	// Coordinates are the columns that a spatial dimension joins to points where it has no value of
+	// its own.
 	Coordinates []string
 	// CastTo is the type that an auto dimension is held to, "": what its values are.
 	CastTo string
@@ -117,7 +118,8 @@ func parseDimensions(text json.RawMessage) (Dimensions, error) {
 	return d, nil
 }
 
-// Spatial returns the dimensions that are points, with the columns of their coordinates; nil: there are none.
+// Spatial returns the dimensions that are points, with the columns of their coordinates; nil: there
+// are none.
 func (d *Dimensions) Spatial() map[string][]string { return SpatialOf(d.Explicit) }
 
 // SpatialOf is Dimensions.Spatial of a list.
@@ -134,7 +136,8 @@ func SpatialOf(dimensions []Dimension) map[string][]string {
 	return out
 }
 
-// Made returns the names of the columns that transforms make, as far as they can be read: fields of these names are not seen.
+// Made returns the names of the columns that transforms make, as far as they can be read: fields of
+// these names are not seen.
 func (s *DataSchema) Made() map[string]bool {
 	made := map[string]bool{}
 	for _, text := range s.Transforms {
@@ -148,8 +151,9 @@ func (s *DataSchema) Made() map[string]bool {
 	return made
 }
 
-// Columns finds the dimensions of rows: the explicit ones and, if the schema leaves them open, what the records have beside. It knows the types of
-// all fields by their values. It is used by one goroutine.
+// Columns finds the dimensions of rows: the explicit ones and, if the schema leaves them open, what
+// the records have beside. It knows the types of all fields by their values. It is used by one
+// goroutine.
 type Columns struct {
 	schema   *DataSchema
 	shape    ingest.Shape
@@ -198,7 +202,8 @@ type formatWire struct {
 	} `json:"flattenSpec"`
 }
 
-// DropsNulls reports whether a format doesn't find a field in a record in which it is null: JSON without a flattenSpec, unless it is told to keep them.
+// DropsNulls reports whether a format doesn't find a field in a record in which it is null: JSON
+// without a flattenSpec, unless it is told to keep them.
 func DropsNulls(format json.RawMessage) bool {
 	var w formatWire
 	// What is wrong with it is said where it is read.
@@ -215,8 +220,8 @@ func (w *formatWire) dropsNulls() bool {
 	return w.Flatten == nil
 }
 
-// Name tells the fields that the flattenSpec of a format names: they are dimensions also where their values are nested. Those that the format drops
-// are none.
+// Name tells the fields that the flattenSpec of a format names: they are dimensions also where
+// their values are nested. Those that the format drops are none.
 func (c *Columns) Name(format json.RawMessage) {
 	var w formatWire
 	if json.Unmarshal(format, &w) != nil {
@@ -251,15 +256,16 @@ func (c *Columns) Merge(other *Columns) { c.shape.Merge(&other.shape) }
 // Fields returns the names of all fields met, in the order in which they were.
 func (c *Columns) Fields() []string { return c.shape.Names() }
 
-// SomeNumbers reports whether values of a field are numbers, or texts of which the first is one, as in formats without types. The texts of a field
-// are else sketches.
+// SomeNumbers reports whether values of a field are numbers, or texts of which the first is one, as
+// in formats without types. The texts of a field are else sketches.
 func (c *Columns) SomeNumbers(name string) bool {
 	k := c.shape.Of(name)
 	return k != nil && (k.Longs+k.Doubles+k.Booleans+k.Numerals > 0 || k.Texts == 0)
 }
 
-// SingleType is the type of the values of a field that are neither lists nor objects, or of the elements of lists if there is nothing else. Of numbers and
-// texts it is DOUBLE: that of the numbers.
+// SingleType is the type of the values of a field that are neither lists nor objects, or of the
+// elements of lists if there is nothing else. Of numbers and texts it is DOUBLE: that of the
+// numbers.
 func (c *Columns) SingleType(name string) expr.Type {
 	k := c.shape.Of(name)
 	if k != nil && k.Scalars() == 0 && k.Elements != nil {
@@ -277,7 +283,8 @@ func (c *Columns) SingleType(name string) expr.Type {
 	return expr.Of(expr.Varchar)
 }
 
-// TypeOf returns the type in which the values of a field can be computed with: numbers, text, multi-value text for lists, JSON for what is nested.
+// TypeOf returns the type in which the values of a field can be computed with: numbers, text,
+// multi-value text for lists, JSON for what is nested.
 func (c *Columns) TypeOf(name string) expr.Type {
 	k := c.shape.Of(name)
 	switch {
@@ -297,12 +304,14 @@ func (c *Columns) TypeOf(name string) expr.Type {
 	return expr.Of(expr.Varchar)
 }
 
-// onlyNested reports whether all values were objects, or lists with objects or lists in them: strings are not discovered of them.
+// onlyNested reports whether all values were objects, or lists with objects or lists in them:
+// strings are not discovered of them.
 func onlyNested(k *ingest.Kinds) bool {
 	return k.Scalars() == 0 && k.Flat == 0 && k.Objects+k.Lists > 0
 }
 
-// isEmpty reports whether the values of a field, or the elements of its lists, were null in all records.
+// isEmpty reports whether the values of a field, or the elements of its lists, were null in all
+// records.
 func isEmpty(k *ingest.Kinds) bool { return k != nil && k.Scalars()+k.Lists+k.Objects == 0 }
 
 // discovered returns the dimension of a field by the values it had.
@@ -321,7 +330,8 @@ func discovered(name string, k *ingest.Kinds) Dimension {
 	return d
 }
 
-// List returns the dimensions of the records so far. Logical have the types that values were found to be of, physical are what they are stored as.
+// List returns the dimensions of the records so far. Logical have the types that values were found
+// to be of, physical are what they are stored as.
 func (c *Columns) List() (logical, physical []Dimension) {
 	d := &c.schema.Dimensions
 	explicit := map[string]bool{}
@@ -348,7 +358,8 @@ func (c *Columns) List() (logical, physical []Dimension) {
 	return logical, physical
 }
 
-// finds reports whether a field that had values of these kinds is a dimension without being asked for.
+// finds reports whether a field that had values of these kinds is a dimension without being asked
+// for.
 func (c *Columns) finds(name string, k *ingest.Kinds) bool {
 	switch {
 	case name == "" || c.closed && !c.named[name]:
@@ -359,7 +370,8 @@ func (c *Columns) finds(name string, k *ingest.Kinds) bool {
 	return !onlyNested(k) && !(c.sparse && isEmpty(k))
 }
 
-// FixedType returns the type of the dimension's column where that does not depend on values; false: it does.
+// FixedType returns the type of the dimension's column where that does not depend on values; false:
+// it does.
 func (d Dimension) FixedType() (t expr.Type, ok bool) {
 	switch d.Type {
 	case "long":
@@ -394,8 +406,9 @@ func (c *Columns) ColumnType(d Dimension) expr.Type {
 	return expr.MultiString
 }
 
-// StoredType returns the type that segments get: where values are of several kinds, which ColumnType calls JSON, the one that holds them all. A json
-// dimension is shown as the one kind of value that it has, if that is neither list nor object.
+// StoredType returns the type that segments get: where values are of several kinds, which
+// ColumnType calls JSON, the one that holds them all. A json dimension is shown as the one kind of
+// value that it has, if that is neither list nor object.
 func (c *Columns) StoredType(d Dimension) expr.Type {
 	t, k := c.ColumnType(d), c.shape.Of(d.Name)
 	switch {

@@ -11,14 +11,17 @@ import (
 	"github.com/hengedb/henge/internal/jsontext"
 )
 
-// Index is the spec of a batch load: a task of type index_parallel or index (spec/ingestion.md, section 11).
+// Index is the spec of a batch load: a task of type index_parallel or index (spec/ingestion.md,
+// section 11).
 type Index struct {
 	Schema *DataSchema
-	// Source and Format are those of the ioConfig; Format is nil where the source needs none. SourceText and FormatText are their JSON.
+	// Source and Format are those of the ioConfig; Format is nil where the source needs none.
+	// SourceText and FormatText are their JSON.
 	Source                 ingest.Source
 	Format                 ingest.Format
 	SourceText, FormatText json.RawMessage
-	// Append adds to what is there; DropExisting also replaces time chunks of the intervals that get no rows.
+	// Append adds to what is there; DropExisting also replaces time chunks of the intervals that get
+	// no rows.
 	Append, DropExisting bool
 	Tuning               *Tuning
 
@@ -104,7 +107,8 @@ func (x *Index) parseIO(text json.RawMessage) error {
 	return nil
 }
 
-// checkType refuses a config whose type is missing or is not one of those that it may have; the first is the usual one.
+// checkType refuses a config whose type is missing or is not one of those that it may have; the
+// first is the usual one.
 func checkType(field, name string, known ...string) error {
 	switch {
 	case slices.Contains(known, name):
@@ -130,8 +134,8 @@ func (x *Index) check() error {
 	return err
 }
 
-// Chunks returns the granularity of the segments: the segmentGranularity, or of an arbitrary granularitySpec the one whose buckets its intervals are,
-// by name if it has one.
+// Chunks returns the granularity of the segments: the segmentGranularity, or of an arbitrary
+// granularitySpec the one whose buckets its intervals are, by name if it has one.
 func (x *Index) Chunks() (chrono.Granularity, error) {
 	g := &x.Schema.Granularity
 	if !g.Arbitrary {
@@ -237,7 +241,8 @@ func (s *DataSchema) fill(text json.RawMessage) (json.RawMessage, error) {
 	return json.Marshal(out)
 }
 
-// excluded returns the fields that are no dimensions unless they are named as such: those that become something else.
+// excluded returns the fields that are no dimensions unless they are named as such: those that
+// become something else.
 func (s *DataSchema) excluded() []string {
 	names := append([]string{TimeColumn, s.Time.Column}, s.Dimensions.Exclusions...)
 	for _, m := range s.Metrics {

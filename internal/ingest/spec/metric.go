@@ -53,7 +53,8 @@ func (m Metric) Numbers() []number {
 	return nil
 }
 
-// Number returns the field of an aggregator of one number, and its type; false: it is another aggregator.
+// Number returns the field of an aggregator of one number, and its type; false: it is another
+// aggregator.
 func (m Metric) Number() (field string, typ expr.Base, ok bool) {
 	var w struct {
 		Type      string `json:"type"`

@@ -9,13 +9,16 @@ import (
 	"github.com/hengedb/henge/internal/timeline"
 )
 
-// Partitions is a partitionsSpec: how the rows of a time chunk are divided into segments (spec/ingestion.md, section 13).
+// Partitions is a partitionsSpec: how the rows of a time chunk are divided into segments
+// (spec/ingestion.md, section 13).
 type Partitions struct {
 	// Type is dynamic, hashed, range or single_dim.
 	Type string
-	// TargetRows is about how many rows a segment gets, MaxRows the most; 0: not given. Hashed and range partitions have one of them at most.
+	// TargetRows is about how many rows a segment gets, MaxRows the most; 0: not given. Hashed and
+	// range partitions have one of them at most.
 	TargetRows, MaxRows int64
-	// MaxTotalRows bounds the rows that are not yet published; 0: not given. Shown, and of no effect where a task publishes once.
+	// MaxTotalRows bounds the rows that are not yet published; 0: not given. Shown, and of no effect
+	// where a task publishes once.
 	MaxTotalRows int64
 	// Shards is the number of hashed partitions; 0: it follows from the rows.
 	Shards int
@@ -45,7 +48,8 @@ func (p *Partitions) Rows() int {
 	return int(min(rows, math.MaxInt32))
 }
 
-// Perfect reports whether all rows of equal dimensions come to one segment, which is what forceGuaranteedRollup asks for.
+// Perfect reports whether all rows of equal dimensions come to one segment, which is what
+// forceGuaranteedRollup asks for.
 func (p *Partitions) Perfect() bool { return p.Type != "dynamic" }
 
 func (p *Partitions) ranges() bool { return p.Type == "range" || p.Type == "single_dim" }

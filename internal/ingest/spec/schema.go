@@ -19,7 +19,8 @@ type DataSchema struct {
 	// Metrics are the aggregators of the metricsSpec, as they are on the wire.
 	Metrics     []Metric
 	Granularity Granularity
-	// Transforms are the transforms and Filter the filter of the transformSpec, as they are on the wire; Filter may be nil.
+	// Transforms are the transforms and Filter the filter of the transformSpec, as they are on the
+	// wire; Filter may be nil.
 	Transforms []json.RawMessage
 	Filter     json.RawMessage
 }
@@ -47,7 +48,8 @@ type Granularity struct {
 // MaxColumns bounds the dimensions and metrics of a schema, as many as fields are discovered.
 const MaxColumns = ingest.MaxShapeFields
 
-// Parse reads a dataSchema. An absent one is that of the sampler: column timestamp, all else as strings.
+// Parse reads a dataSchema. An absent one is that of the sampler: column timestamp, all else as
+// strings.
 func Parse(text json.RawMessage) (*DataSchema, error) {
 	var w struct {
 		DataSource  string          `json:"dataSource"`

@@ -72,7 +72,8 @@ func (t *Timestamp) Instants() *ingest.Instants {
 	return &ingest.Instants{Format: t.Format, Missing: t.Missing}
 }
 
-// Of returns the time of a record in milliseconds, or the message of the reference for a record without one, which shows the record as found.
+// Of returns the time of a record in milliseconds, or the message of the reference for a record
+// without one, which shows the record as found.
 func (t *Timestamp) Of(o, found *ingest.Object) (ms int64, problem string) {
 	v, _ := o.Get(t.Column)
 	ms, ok := t.Instants().Of(v)

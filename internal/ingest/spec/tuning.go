@@ -11,12 +11,13 @@ import (
 	"github.com/hengedb/henge/internal/jsontext"
 )
 
-// Tuning is a tuningConfig of a batch task (spec/ingestion.md, section 11). Members that have no effect here are shown as they were given.
+// Tuning is a tuningConfig of a batch task (spec/ingestion.md, section 11). Members that have no
+// effect here are shown as they were given.
 type Tuning struct {
 	// Partitions is the partitionsSpec, also one that older members stand for; nil: none was given.
 	Partitions *Partitions
-	// MaxParseErrors is the most rows that may be no rows or not wholly, SavedParseErrors how many of them the report shows; LogParseErrors
-	// writes them to the task's log.
+	// MaxParseErrors is the most rows that may be no rows or not wholly, SavedParseErrors how many of
+	// them the report shows; LogParseErrors writes them to the task's log.
 	MaxParseErrors, SavedParseErrors int64
 	LogParseErrors                   bool
 	// Workers is maxNumConcurrentSubTasks.
@@ -25,7 +26,8 @@ type Tuning struct {
 	MaxLocks int
 	// Perfect is forceGuaranteedRollup.
 	Perfect bool
-	// AwaitMillis is how long the task waits at its end until its rows can be queried; 0: it does not wait longer than it must.
+	// AwaitMillis is how long the task waits at its end until its rows can be queried; 0: it does not
+	// wait longer than it must.
 	AwaitMillis int64
 
 	wire tuningWire
@@ -67,7 +69,8 @@ type tuningWire struct {
 	MaxLocks           *integer        `json:"maxAllowedLockCount"`
 }
 
-// The types of tuningConfig: of tasks that work alone, of those that may have sub-tasks, of compaction.
+// The types of tuningConfig: of tasks that work alone, of those that may have sub-tasks, of
+// compaction.
 const (
 	TuningIndex      = "index"
 	TuningParallel   = "index_parallel"
@@ -80,7 +83,8 @@ var tuningTypes = map[string][]string{
 	TuningCompaction: {TuningParallel, TuningCompaction, TuningIndex},
 }
 
-// ParseTuning reads a tuningConfig, which is shown as one of the given kind. An absent one has all defaults.
+// ParseTuning reads a tuningConfig, which is shown as one of the given kind. An absent one has all
+// defaults.
 func ParseTuning(kind string, text json.RawMessage) (*Tuning, error) {
 	t := &Tuning{kind: kind}
 	if err := decode("tuningConfig", text, &t.wire); err != nil {
@@ -139,7 +143,8 @@ func (t *Tuning) check() error {
 	return t.checkParts()
 }
 
-// checkParts reads the parts that are kept as they were written and have no effect, so that mistakes in them show as elsewhere.
+// checkParts reads the parts that are kept as they were written and have no effect, so that
+// mistakes in them show as elsewhere.
 func (t *Tuning) checkParts() error {
 	for _, read := range []func() (json.RawMessage, error){t.appendable, t.medium, t.splitHint} {
 		if _, err := read(); err != nil {
@@ -417,7 +422,8 @@ func (n *integer) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// positive returns the number, or 0 if there is none or it is negative, which means that there is no limit.
+// positive returns the number, or 0 if there is none or it is negative, which means that there is
+// no limit.
 func (n *integer) positive() int64 {
 	if n == nil {
 		return 0

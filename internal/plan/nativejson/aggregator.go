@@ -104,7 +104,7 @@ func (g *grouped) aggregator(i int) {
 		fn := map[string]string{"BIT_AND": "bitwiseAnd", "BIT_OR": "bitwiseOr", "BIT_XOR": "bitwiseXor"}[call.Agg.Name]
 		field := g.field(args[0])
 		fold := fn + `("__acc", "` + field + `")`
-		// Clients compare the text as it is: the reference puts the name in place of the field's wherever that occurs in fold.
+		// Clients compare the text: the reference puts the name in place of the field's anywhere in fold.
 		combine := strings.ReplaceAll(fold, field, name)
 		add(obj("type", "expression", "name", name, "fields", []string{field}, "accumulatorIdentifier", "__acc", "initialValue", "0",
 			"initialCombineValue", "0", "isNullUnlessAggregated", true, "shouldAggregateNullInputs", false,
@@ -126,7 +126,8 @@ func (g *grouped) aggregator(i int) {
 	}
 }
 
-// field is the column that an aggregator reads: it converts by itself, but for texts that are numbers.
+// field is the column that an aggregator reads: it converts by itself, but for texts that are
+// numbers.
 func (g *grouped) field(e expr.Expr) string {
 	if c, ok := e.(*expr.Cast); ok && c.T.IsNumeric() && c.X.Type().IsCharacter() {
 		return g.virtuals.column(e)
@@ -142,7 +143,8 @@ func (g *grouped) summed(e expr.Expr) string {
 	return g.field(e)
 }
 
-// finalizing is the post-aggregator that makes a result of what an aggregator ends with; "": that is one.
+// finalizing is the post-aggregator that makes a result of what an aggregator ends with; "": that
+// is one.
 func finalizing(name string) string {
 	switch name {
 	case "APPROX_COUNT_DISTINCT":
@@ -153,7 +155,8 @@ func finalizing(name string) string {
 	return ""
 }
 
-// collected writes an aggregate that gathers values in an array as the fold that it is for native queries; nil: it is none, for its values are ordered.
+// collected writes an aggregate that gathers values in an array as the fold that it is for native
+// queries; nil: it is none, for its values are ordered.
 func (g *grouped) collected(call *plan.AggCall, args []expr.Expr, name string) object {
 	if len(args) != 1 {
 		return nil
@@ -193,7 +196,8 @@ func (g *grouped) collected(call *plan.AggCall, args []expr.Expr, name string) o
 	return out
 }
 
-// hllSketch writes an HLL sketch, built of values or merged of sketches, of which one aggregate gives the estimate.
+// hllSketch writes an HLL sketch, built of values or merged of sketches, of which one aggregate
+// gives the estimate.
 func (g *grouped) hllSketch(call *plan.AggCall, arg expr.Expr, name string) object {
 	kind := "HLLSketchBuild"
 	if arg.Type().Base == expr.Other {
@@ -244,7 +248,8 @@ func (g *grouped) simple(call *plan.AggCall, args []expr.Expr, name string) obje
 	return out
 }
 
-// isUnsizedText reports whether an aggregate picks one of several texts without saying how long they may be: for the reference, that is one of numbers.
+// isUnsizedText reports whether an aggregate picks one of several texts without saying how long
+// they may be: for the reference, that is one of numbers.
 func isUnsizedText(call *plan.AggCall) bool {
 	switch call.Agg.Name {
 	case "EARLIEST", "EARLIEST_BY", "LATEST", "LATEST_BY", "ANY_VALUE":
@@ -274,8 +279,8 @@ func sumKind(e expr.Expr) string {
 	return "doubleSum"
 }
 
-// filteredSum reads SUM(CASE WHEN cond THEN x ELSE 0 END) as the sum of x where cond is true. The reference looks for
-// the whole number 0 only.
+// filteredSum reads SUM(CASE WHEN cond THEN x ELSE 0 END) as the sum of x where cond is true. The
+// reference looks for the whole number 0 only.
 func filteredSum(e expr.Expr) (value, cond expr.Expr) {
 	if c, ok := e.(*expr.Call); ok && (c.Fn.Name == "COALESCE" || c.Fn.Name == "NVL") && len(c.Args) == 2 { // a CASE of what is known
 		if l, ok := c.Args[1].(*expr.Literal); ok && l.Value == int64(0) {

@@ -7,13 +7,16 @@ import (
 	"github.com/hengedb/henge/internal/plan"
 )
 
-// A CASE in a condition is the disjunction of its branches. Branches beside each other that are the same are one, whose condition is the disjunction of theirs;
-// what comes behind says that none of the conditions before is true, of each in one term.
+// A CASE in a condition is the disjunction of its branches. Branches beside each other that are the
+// same are one, whose condition is the disjunction of theirs; what comes behind says that none of
+// the conditions before is true, of each in one term.
 
-// branch is a branch of a CASE in a condition: what is asked of its value, where cond is true; nil: where no other is.
+// branch is a branch of a CASE in a condition: what is asked of its value, where cond is true; nil:
+// where no other is.
 type branch struct{ cond, then expr.Expr }
 
-// branches is a test of a CASE as tests of its branches, each where its condition is the first that is true.
+// branches is a test of a CASE as tests of its branches, each where its condition is the first that
+// is true.
 func (w *writer) branches(c *expr.Case, test func(expr.Expr) expr.Expr) (expr.Expr, bool) {
 	if isLarge(c) {
 		return nil, false
@@ -43,7 +46,8 @@ func (w *writer) branches(c *expr.Case, test func(expr.Expr) expr.Expr) (expr.Ex
 	return w.anyOf(some), true
 }
 
-// joinedBranches are the branches of a CASE, the last without a condition, of those beside each other that are the same one.
+// joinedBranches are the branches of a CASE, the last without a condition, of those beside each
+// other that are the same one.
 func (w *writer) joinedBranches(c *expr.Case, test func(expr.Expr) expr.Expr) []branch {
 	var out []branch
 	ask := func(then expr.Expr) expr.Expr {
@@ -161,7 +165,8 @@ func negation(e expr.Expr) expr.Expr {
 	return &expr.Not{X: e}
 }
 
-// ranked is a condition with the terms of its conjunctions in the order that the reference has them in.
+// ranked is a condition with the terms of its conjunctions in the order that the reference has them
+// in.
 func ranked(e expr.Expr) expr.Expr {
 	switch x := e.(type) {
 	case *expr.And:

@@ -24,8 +24,9 @@ func operandsOf(kind string, o object) []object {
 	return []object{o}
 }
 
-// combined joins the ranges of one column that stand side by side, from the innermost filters out. A junction is also tried as the negation of the
-// opposite one, and shown so if that takes fewer filters: s = 'a' OR l < 1 OR l > 5 is NOT (s <> 'a' AND l BETWEEN 1 AND 5).
+// combined joins the ranges of one column that stand side by side, from the innermost filters out.
+// A junction is also tried as the negation of the opposite one, and shown so if that takes fewer
+// filters: s = 'a' OR l < 1 OR l > 5 is NOT (s <> 'a' AND l BETWEEN 1 AND 5).
 func combined(o object) object {
 	switch kind := o.get("type"); kind {
 	case "and":
@@ -112,7 +113,8 @@ func negated(o object) object {
 	return obj("type", "not", "field", o)
 }
 
-// combineRanges is a junction of filters in which the ranges of a column are the spans that they make together, behind the others, where these are fewer.
+// combineRanges is a junction of filters in which the ranges of a column are the spans that they
+// make together, behind the others, where these are fewer.
 func combineRanges(kind string, fields []object) object {
 	decides, means := "false", "true"
 	if kind == "or" {
@@ -187,7 +189,8 @@ func isRange(o object) bool {
 	return false
 }
 
-// isBounded reports whether a filter is a range with bounds that are not one value: a row with several values may have two that are wanted.
+// isBounded reports whether a filter is a range with bounds that are not one value: a row with
+// several values may have two that are wanted.
 func isBounded(o object) bool { return o.get("type") == "range" }
 
 // rangeKey tells ranges of different columns apart, and of texts from those of numbers.

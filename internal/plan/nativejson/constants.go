@@ -9,8 +9,8 @@ import (
 	"github.com/hengedb/henge/internal/plan"
 )
 
-// showConstants makes rows of a statement that reads nothing: constants are a row under the names of the output, and what can't be computed
-// beforehand is computed over one row with a zero.
+// showConstants makes rows of a statement that reads nothing: constants are a row under the names
+// of the output, and what can't be computed beforehand is computed over one row with a zero.
 func (s *stage) showConstants(names []string) {
 	s.nameRows(names)
 	if len(s.in) > 0 || s.group != nil || s.operator != "" || s.filter != nil || s.source.get("type") != "inline" || len(s.cols) == 0 {
@@ -94,7 +94,8 @@ func shownConstant(v any) any {
 	return v
 }
 
-// where sets the condition of a stage's rows. Times that a join or a union is asked for are its intervals, as a table's are already.
+// where sets the condition of a stage's rows. Times that a join or a union is asked for are its
+// intervals, as a table's are already.
 func (s *stage) where(cond expr.Expr) {
 	if kind := s.source.get("type"); cond != nil && (kind == "join" || kind == "union") {
 		if i := slices.IndexFunc(s.in, func(c column) bool { return c.name == plan.TimeColumn && c.typ.Base == expr.Timestamp }); i >= 0 {
@@ -156,8 +157,9 @@ func emptySource(columns []column) object {
 	return obj("type", "inline", "columnNames", names, "columnTypes", types, "rows", [][]any{})
 }
 
-// showEmpty makes rows of a statement whose condition is never true: none, or the one that aggregates of no rows are. Where several columns are read the
-// reference finds that out too late: the query stays, over no rows.
+// showEmpty makes rows of a statement whose condition is never true: none, or the one that
+// aggregates of no rows are. Where several columns are read the reference finds that out too late:
+// the query stays, over no rows.
 func (s *stage) showEmpty(names []string) {
 	rows, isInline := s.source.get("rows").([][]any)
 	none := isInline && len(rows) == 0

@@ -9,16 +9,18 @@ import (
 	"github.com/hengedb/henge/internal/querycontext"
 )
 
-// Native queries count distinct values exactly as groups: of the groups by the keys and the values, those by the keys. Other aggregates are computed in two
-// steps then, too.
+// Native queries count distinct values exactly as groups: of the groups by the keys and the values,
+// those by the keys. Other aggregates are computed in two steps then, too.
 
 // again is the aggregate that makes one of several results of another; "": there is none.
 var again = map[string]string{"COUNT": "SUM", "SUM": "SUM", "MIN": "MIN", "MAX": "MAX"}
 
-// setNumber is what the number of a grouping set is called by which counts of distinct values are told apart.
+// setNumber is what the number of a grouping set is called by which counts of distinct values are
+// told apart.
 const setNumber = "$g"
 
-// countedKeys has exact counts of the distinct values of a key be what they are of a group: one, or none of NULL.
+// countedKeys has exact counts of the distinct values of a key be what they are of a group: one, or
+// none of NULL.
 func countedKeys(n plan.Node) plan.Node {
 	n = plan.MapInputs(n, countedKeys)
 	x, ok := n.(*plan.Aggregate)
@@ -48,8 +50,8 @@ func countedKeys(n plan.Node) plan.Node {
 	return out
 }
 
-// joinedCounts are aggregates of all rows, among them exact counts of distinct values that can't be computed together: each is of its own rows, joined with the
-// others. nil: x is none.
+// joinedCounts are aggregates of all rows, among them exact counts of distinct values that can't be
+// computed together: each is of its own rows, joined with the others. nil: x is none.
 func (w *writer) joinedCounts(x *plan.Aggregate) plan.Node {
 	if len(x.Keys) > 0 || x.Sets != nil || w.asItIs || w.says(querycontext.GroupingSets, true) {
 		return nil
@@ -96,8 +98,9 @@ func (w *writer) joinedCounts(x *plan.Aggregate) plan.Node {
 	return plan.Select(out, keep)
 }
 
-// countedInSets are aggregates among which are exact counts of distinct values, where the context asks for grouping sets: groups by the keys and the values
-// of each count, and by the keys alone for the other aggregates, are told apart by what they are groups of. nil: x is anything else.
+// countedInSets are aggregates among which are exact counts of distinct values, where the context
+// asks for grouping sets: groups by the keys and the values of each count, and by the keys alone
+// for the other aggregates, are told apart by what they are groups of. nil: x is anything else.
 func (w *writer) countedInSets(x *plan.Aggregate) plan.Node {
 	if x.Sets != nil || w.asItIs || !w.says(querycontext.GroupingSets, true) {
 		return nil
@@ -166,8 +169,8 @@ func argOf(a *plan.AggCall) int {
 	return -1
 }
 
-// exactDistinct is the stage that counts the groups of another, where the aggregates of s have one COUNT(DISTINCT x) among them; nil: they have none, or
-// anything else that this can't do.
+// exactDistinct is the stage that counts the groups of another, where the aggregates of s have one
+// COUNT(DISTINCT x) among them; nil: they have none, or anything else that this can't do.
 func (s *stage) exactDistinct() *stage {
 	g := s.group
 	at := -1

@@ -36,7 +36,8 @@ func withValue(e, by expr.Expr) expr.Expr {
 	})
 }
 
-// filterSpec writes a condition as a native filter, nil for none. Without virtual columns what is no column becomes an expression.
+// filterSpec writes a condition as a native filter, nil for none. Without virtual columns what is
+// no column becomes an expression.
 func (s *stage) filterSpec(e expr.Expr, v *virtuals) any {
 	if e == nil {
 		return nil
@@ -122,7 +123,8 @@ func (s *stage) isNumber(name any) bool {
 	return slices.ContainsFunc(s.in, func(c column) bool { return c.name == name && c.typ.IsNumeric() })
 }
 
-// throughOf is the column that an older filter reads, and the extraction function that it reads it through; nil: none.
+// throughOf is the column that an older filter reads, and the extraction function that it reads it
+// through; nil: none.
 func throughOf(column any) (name, fn any) {
 	text, _ := column.(string)
 	if name, fn, ok := strings.Cut(text, functionMark); ok {
@@ -414,7 +416,8 @@ func (f *filters) notIn(x *expr.In) object {
 	return joined("and", fields)
 }
 
-// column returns the column, virtual if need be, that has the value of e; false if the filter is to be an expression as a whole.
+// column returns the column, virtual if need be, that has the value of e; false if the filter is to
+// be an expression as a whole.
 func (f *filters) column(e expr.Expr) (string, bool) {
 	e = withoutCast(stripCasts(e))
 	if c, ok := e.(*expr.Column); ok {
@@ -432,10 +435,12 @@ func (f *filters) column(e expr.Expr) (string, bool) {
 	return f.v.column(e), true
 }
 
-// functionMark stands between a column and the extraction function, as JSON, that an older filter reads it through.
+// functionMark stands between a column and the extraction function, as JSON, that an older filter
+// reads it through.
 const functionMark = "\x00"
 
-// through is the column that an older filter reads for a part of a text, with the function; false for other filters, which have none.
+// through is the column that an older filter reads for a part of a text, with the function; false
+// for other filters, which have none.
 func (f *filters) through(e expr.Expr) (string, bool) {
 	from, fn := f.part(e)
 	if fn == nil || !f.w.says(querycontext.BoundFilters, true) {
@@ -445,7 +450,8 @@ func (f *filters) through(e expr.Expr) (string, bool) {
 	return from + functionMark + string(text), err == nil
 }
 
-// tested is the column that a test for NULL reads. A text that is no number makes one, so that such a conversion stays.
+// tested is the column that a test for NULL reads. A text that is no number makes one, so that such
+// a conversion stays.
 func (f *filters) tested(e expr.Expr) (string, bool) {
 	if c, ok := stripCasts(e).(*expr.Cast); ok && c.T.IsNumeric() && c.X.Type().IsCharacter() && f.v != nil {
 		return f.v.column(c), true
@@ -464,13 +470,15 @@ func stripCasts(e expr.Expr) expr.Expr {
 	}
 }
 
-// isSameTime reports whether a conversion is of a time to the same time: a date has none of the day.
+// isSameTime reports whether a conversion is of a time to the same time: a date has none of the
+// day.
 func isSameTime(c *expr.Cast) bool {
 	from := c.X.Type()
 	return c.T.IsTime() && from.IsTime() && (c.T.Base != expr.Date || from.Base == expr.Date)
 }
 
-// withoutCast is the column that a conversion is of, which filters and dimensions make by themselves.
+// withoutCast is the column that a conversion is of, which filters and dimensions make by
+// themselves.
 func withoutCast(e expr.Expr) expr.Expr {
 	c, ok := e.(*expr.Cast)
 	if !ok || !isColumn(c.X) || c.X.Type().Multi || c.X.Type() == c.T {
@@ -572,7 +580,8 @@ func isColumn(e expr.Expr) bool {
 	return ok
 }
 
-// part is the column and the extraction function that a filter has for a part of a text; no function where e is anything else.
+// part is the column and the extraction function that a filter has for a part of a text; no
+// function where e is anything else.
 func (f *filters) part(e expr.Expr) (string, object) {
 	if f.w.says(querycontext.ExpressionsOnly, true) || f.w.asItIs {
 		return "", nil
@@ -580,7 +589,8 @@ func (f *filters) part(e expr.Expr) (string, object) {
 	return extracted(e)
 }
 
-// source is the column that a filter of texts reads, and the extraction function that it reads it through, nil: none; false if it is to be an expression.
+// source is the column that a filter of texts reads, and the extraction function that it reads it
+// through, nil: none; false if it is to be an expression.
 func (f *filters) source(e expr.Expr) (column string, fn any, ok bool) {
 	if from, part := f.part(e); part != nil {
 		return from, part, true
@@ -668,8 +678,8 @@ func textOf(e expr.Expr) (string, bool) {
 	return s, ok
 }
 
-// typedValue returns the native type of a constant and how it is written. Comparing has made numbers DOUBLE; whole ones are LONG again, but
-// for those that were written with a point.
+// typedValue returns the native type of a constant and how it is written. Comparing has made
+// numbers DOUBLE; whole ones are LONG again, but for those that were written with a point.
 func typedValue(l *expr.Literal) (string, any) {
 	switch x := l.Value.(type) {
 	case int64:
@@ -691,8 +701,9 @@ func typedValue(l *expr.Literal) (string, any) {
 	return "STRING", l.Value
 }
 
-// equalTo is typedValue of what e equals: beside a fraction a whole number is one, too. What is made a DOUBLE only to be compared with a whole number
-// is compared as what it is. The older filters have numbers as they are written.
+// equalTo is typedValue of what e equals: beside a fraction a whole number is one, too. What is
+// made a DOUBLE only to be compared with a whole number is compared as what it is. The older
+// filters have numbers as they are written.
 func (f *filters) equalTo(e expr.Expr, l *expr.Literal) (string, any) {
 	var x float64
 	switch n := l.Value.(type) {

@@ -2,7 +2,8 @@ package nativejson
 
 import "testing"
 
-// With sqlUseBoundAndSelectors, what several selectors say of one column is a list of texts behind the others.
+// With sqlUseBoundAndSelectors, what several selectors say of one column is a list of texts behind
+// the others.
 func TestSelectorsOfOneColumnAreAList(t *testing.T) {
 	one := func(column, value string) object { return obj("type", "selector", "dimension", column, "value", value) }
 	part := obj("type", "selector", "dimension", "i", "value", "7", "extractionFn", obj("type", "substring", "index", 0, "length", 1))

@@ -8,8 +8,9 @@ import (
 	"github.com/hengedb/henge/internal/plan"
 )
 
-// A column that a condition gives one value is that value for the reference where a projection reads it. There is none where all columns that are read of a
-// datasource are chosen, in its order, and none where groups are output as they are.
+// A column that a condition gives one value is that value for the reference where a projection
+// reads it. There is none where all columns that are read of a datasource are chosen, in its order,
+// and none where groups are output as they are.
 
 // fixed returns the columns that the condition gives one value.
 func (s *stage) fixed() map[int]*expr.Literal {
@@ -53,8 +54,8 @@ func given(cond expr.Expr, out map[int]*expr.Literal) map[int]*expr.Literal {
 	return out
 }
 
-// withFixed returns what is computed and read of the datasource, with the constants that the condition makes of its columns. read are the columns in the
-// order in which they are chosen.
+// withFixed returns what is computed and read of the datasource, with the constants that the
+// condition makes of its columns. read are the columns in the order in which they are chosen.
 func (s *stage) withFixed(cols []expr.Expr, values map[int]*expr.Literal, read []expr.Expr) []expr.Expr {
 	if values == nil || (s.join != nil || s.source.get("type") != "join") && s.isAllRead(read) {
 		return cols
@@ -66,7 +67,8 @@ func (s *stage) withFixed(cols []expr.Expr, values map[int]*expr.Literal, read [
 	return out
 }
 
-// isAllRead reports whether what is chosen of a datasource is all that is read of it, in its order. Of all columns of a table it is not.
+// isAllRead reports whether what is chosen of a datasource is all that is read of it, in its order.
+// Of all columns of a table it is not.
 func (s *stage) isAllRead(chosen []expr.Expr) bool {
 	if s.named && s.source.get("type") == "inline" {
 		return false // the elements of a constant array are chosen of it
@@ -96,7 +98,8 @@ func (s *stage) isAllRead(chosen []expr.Expr) bool {
 	return true
 }
 
-// keysAndArgs are the keys and arguments of an aggregation in the order in which they are chosen, each once.
+// keysAndArgs are the keys and arguments of an aggregation in the order in which they are chosen,
+// each once.
 func (s *stage) keysAndArgs(x *plan.Aggregate) []expr.Expr {
 	var out []expr.Expr
 	add := func(i int) {
@@ -125,7 +128,8 @@ func (s *stage) keysAndArgs(x *plan.Aggregate) []expr.Expr {
 	return out
 }
 
-// constantOutputs are the keys and aggregates that conditions give one value, where a projection is above the groups.
+// constantOutputs are the keys and aggregates that conditions give one value, where a projection is
+// above the groups.
 func (s *stage) constantOutputs() map[int]*expr.Literal {
 	g := s.group
 	if g.node.Sets != nil || s.showsAll() && s.inPlace() {
@@ -181,8 +185,8 @@ func (s *stage) computedFrom(values map[int]*expr.Literal, e expr.Expr) expr.Exp
 	return folded
 }
 
-// constantKeys returns the keys of the groups that are constants and need not be grouped by: they are computed behind the groups where anything else is, or
-// where they are not output.
+// constantKeys returns the keys of the groups that are constants and need not be grouped by: they
+// are computed behind the groups where anything else is, or where they are not output.
 func (s *stage) constantKeys() []int {
 	var out []int
 	if s.group.node.Sets != nil {

@@ -9,7 +9,8 @@ import (
 	"github.com/hengedb/henge/internal/plan"
 )
 
-// floored returns the comparison of a bucket of __time with a time that a condition is: the bucket's granularity, the operator and the time.
+// floored returns the comparison of a bucket of __time with a time that a condition is: the
+// bucket's granularity, the operator and the time.
 func (w *writer) floored(e expr.Expr) (g chrono.Granularity, op string, at int64, ok bool) {
 	x, isCall := e.(*expr.Call)
 	if !isCall || len(x.Args) != 2 || flipped[x.Fn.Name] == "" {
@@ -82,7 +83,8 @@ func (f *filters) floorRange(e expr.Expr) object {
 	return before(bucket.End)
 }
 
-// bucketTime is the only end of a range that a comparison of a bucket is: a text, but for numbers where the junction of a filter has it.
+// bucketTime is the only end of a range that a comparison of a bucket is: a text, but for numbers
+// where the junction of a filter has it.
 type bucketTime int64
 
 // MarshalJSON writes the time as a text.

@@ -106,7 +106,8 @@ func (s *stage) groupQuery() (*result, error) {
 	return r, nil
 }
 
-// readsPicked reports whether a query above reads some columns of groups in an order, in the text form, among them those that they are ordered by.
+// readsPicked reports whether a query above reads some columns of groups in an order, in the text
+// form, among them those that they are ordered by.
 func (s *stage) readsPicked() bool {
 	if !s.w.options.Text || len(s.pick) == 0 {
 		return false
@@ -130,8 +131,9 @@ func (s *stage) shows(column int) bool {
 	return found
 }
 
-// computesLast reports whether what is computed of aggregates is computed behind an order: of the rows that a limit leaves where these have no fewer
-// columns than the groups, and without a limit where they have fewer.
+// computesLast reports whether what is computed of aggregates is computed behind an order: of the
+// rows that a limit leaves where these have no fewer columns than the groups, and without a limit
+// where they have fewer.
 func (g *grouped) computesLast() bool {
 	s := g.s
 	for _, k := range s.keys {
@@ -151,7 +153,8 @@ func (g *grouped) computesLast() bool {
 	return len(s.cols) < columns && len(s.keys) > 0 && !s.inOrder()
 }
 
-// orderedBy is what an order by e is an order of: that of a number as another type is that of the number.
+// orderedBy is what an order by e is an order of: that of a number as another type is that of the
+// number.
 func orderedBy(e expr.Expr) expr.Expr {
 	if c, ok := e.(*expr.Cast); ok && c.T.IsNumeric() && c.X.Type().IsNumeric() {
 		return c.X
@@ -159,7 +162,8 @@ func orderedBy(e expr.Expr) expr.Expr {
 	return e
 }
 
-// dimension writes what is grouped by: a column, virtual if need be, or a column of text through an extraction function.
+// dimension writes what is grouped by: a column, virtual if need be, or a column of text through an
+// extraction function.
 func (g *grouped) dimension(d expr.Expr, name string) object {
 	if column, fn := extracted(d); fn != nil {
 		return obj("type", "extraction", "dimension", column, "outputName", name, "outputType", runtimeName(d.Type()), "extractionFn", fn)
@@ -167,7 +171,8 @@ func (g *grouped) dimension(d expr.Expr, name string) object {
 	return obj("type", "default", "dimension", g.virtuals.column(withoutCast(d)), "outputName", name, "outputType", runtimeName(d.Type()))
 }
 
-// extracted returns the column and the extraction function of a part of a text; no function where e is anything else.
+// extracted returns the column and the extraction function of a part of a text; no function where e
+// is anything else.
 func extracted(e expr.Expr) (column string, fn object) {
 	c, ok := e.(*expr.Call)
 	if !ok || len(c.Args) < 2 {
@@ -229,7 +234,8 @@ func (s *stage) isQuery() bool { return s.reads == nil && s.source[0].value == "
 // isOfJoin is that for joins.
 func (s *stage) isOfJoin() bool { return s.reads == nil && s.source.get("type") == "join" }
 
-// timeseries returns the granularity if the groups are buckets of __time and nothing else is asked that a timeseries can't do.
+// timeseries returns the granularity if the groups are buckets of __time and nothing else is asked
+// that a timeseries can't do.
 func (s *stage) timeseries() (any, bool) {
 	g := s.group
 	if s.w.options.Tasks || len(g.dims) != 1 || g.having != nil || g.node.Sets != nil || s.isQuery() || s.isOfJoin() {
@@ -280,10 +286,12 @@ func (s *stage) granularityOf(e expr.Expr) (any, bool) {
 	return obj("type", "period", "period", period.String(), "timeZone", gran.Zone().Name(), "origin", origin), true
 }
 
-// says reports whether the context has a Boolean parameter as b. Text that holds one does not count.
+// says reports whether the context has a Boolean parameter as b. Text that holds one does not
+// count.
 func (w *writer) says(p *querycontext.Param[bool], b bool) bool { return p.In(w.options.Context) == b }
 
-// output returns the column of the query that has the value of e, which is over keys and aggregates.
+// output returns the column of the query that has the value of e, which is over keys and
+// aggregates.
 func (g *grouped) output(e expr.Expr) string {
 	if c, ok := e.(*expr.Column); ok {
 		if c.Index < len(g.dimNames) {
@@ -377,7 +385,8 @@ func (g *grouped) timeseriesQuery(filter, granularity any) object {
 	return q
 }
 
-// timeBoundary returns which end of the rows' times is all that is asked for, where the context wants such queries; "": it is not.
+// timeBoundary returns which end of the rows' times is all that is asked for, where the context
+// wants such queries; "": it is not.
 func (g *grouped) timeBoundary() string {
 	if !g.s.w.says(querycontext.TimeBoundary, true) || len(g.aggs) != 1 || len(g.posts) > 0 || g.aggs[0].get("fieldName") != plan.TimeColumn {
 		return ""
@@ -562,8 +571,8 @@ func (g *grouped) groupByQuery(filter any) object {
 	return q
 }
 
-// timeField is what the context says of a key that is a bucket of __time, in a query whose limit is not by keys alone: such a limit holds on data
-// servers already.
+// timeField is what the context says of a key that is a bucket of __time, in a query whose limit is
+// not by keys alone: such a limit holds on data servers already.
 func (g *grouped) timeField() map[string]any {
 	if g.s.isOfJoin() {
 		return nil

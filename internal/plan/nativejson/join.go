@@ -10,8 +10,9 @@ import (
 	"github.com/hengedb/henge/internal/plan"
 )
 
-// Joins. The reference knows one kind of condition: equalities of something on the left with a column on the right. What is computed on the right is
-// computed by the query there, what else a statement asks for is a condition on the rows of the join, and NOT IN is two joins.
+// Joins. The reference knows one kind of condition: equalities of something on the left with a
+// column on the right. What is computed on the right is computed by the query there, what else a
+// statement asks for is a condition on the rows of the join, and NOT IN is two joins.
 
 // join is a join in the making.
 type join struct {
@@ -24,7 +25,8 @@ type join struct {
 	width  int
 	prefix string
 	terms  []expr.Expr
-	// onlyJoined says that nothing asks for the right side's columns, ofTables that the sides are tables with all their columns.
+	// onlyJoined says that nothing asks for the right side's columns, ofTables that the sides are
+	// tables with all their columns.
 	onlyJoined, ofTables bool
 	// changed says that a condition on its rows has become a part of it.
 	changed bool
@@ -46,7 +48,8 @@ func (j *join) datasource(w *writer, of object) object {
 	return obj("type", "join", "left", j.left, "right", of, "rightPrefix", j.prefix, "condition", condition, "joinType", joinNames[j.kind])
 }
 
-// readSubquery reads a join that is a condition of the form IN. A condition beside it is one on the rows of the join.
+// readSubquery reads a join that is a condition of the form IN. A condition beside it is one on the
+// rows of the join.
 func (w *writer) readSubquery(x *plan.Join) (*stage, error) {
 	scan, ok := x.Left.(*plan.Scan)
 	if !ok || w.asItIs || scan.Filter == nil && scan.Intervals == nil {
@@ -121,7 +124,8 @@ func (w *writer) readJoin(x *plan.Join) (*stage, error) {
 	return s, nil
 }
 
-// unusedJoinPrefix is what the columns of the right side of a join are called with: no columns of the left side are, and none of a join within one of the sides.
+// unusedJoinPrefix is what the columns of the right side of a join are called with: no columns of
+// the left side are, and none of a join within one of the sides.
 func unusedJoinPrefix(left []column, sides ...object) string {
 	taken := slices.Clone(left)
 	for _, side := range sides {
@@ -190,7 +194,8 @@ func (w *writer) readRight(x *plan.Join) (*stage, error) {
 	return right, err
 }
 
-// joinedWhole returns the right side of a join with all columns, where rows are only joined, or something is computed of them behind the join.
+// joinedWhole returns the right side of a join with all columns, where rows are only joined, or
+// something is computed of them behind the join.
 func (w *writer) joinedWhole(x *plan.Join, right *stage) (whole *stage, computed []expr.Expr, onlyJoined bool) {
 	onlyJoined = len(right.cols) == 0 && right.group == nil && !right.sorted && right.rowNames != nil && !w.asItIs
 	if computesBeside(x, right) {
@@ -208,7 +213,8 @@ func (w *writer) joinedWhole(x *plan.Join, right *stage) (whole *stage, computed
 	return right, computed, onlyJoined
 }
 
-// joinedStage returns the stage of the rows of a join: the columns of the left side, then those of the right one or what is computed of them.
+// joinedStage returns the stage of the rows of a join: the columns of the left side, then those of
+// the right one or what is computed of them.
 func (w *writer) joinedStage(j *join, left, right *stage, computed []expr.Expr) *stage {
 	in := append([]column(nil), left.in...)
 	var joined []expr.Expr
@@ -239,8 +245,8 @@ func (w *writer) joinedStage(j *join, left, right *stage, computed []expr.Expr) 
 	return s
 }
 
-// conditions are what a join asks of its pairs, each once: the equalities of its keys, and the terms of its condition. The left side has width
-// columns.
+// conditions are what a join asks of its pairs, each once: the equalities of its keys, and the
+// terms of its condition. The left side has width columns.
 func (j *join) conditions(on expr.Expr, keys []plan.EquiKey, s *stage, width int) []expr.Expr {
 	var terms []expr.Expr
 	for _, k := range keys {
@@ -267,7 +273,8 @@ func (j *join) conditions(on expr.Expr, keys []plan.EquiKey, s *stage, width int
 	return terms
 }
 
-// computesBeside reports whether the right side of a join is a table of whose columns something is computed that the join does not compare.
+// computesBeside reports whether the right side of a join is a table of whose columns something is
+// computed that the join does not compare.
 func computesBeside(x *plan.Join, right *stage) bool {
 	if right.w.asItIs || !right.isTable || right.group != nil || right.sorted || right.rowNames == nil || x.Kind != plan.Inner && x.Kind != plan.Left && x.Kind != plan.Right && x.Kind != plan.Full {
 		return false
@@ -290,7 +297,8 @@ func computesBeside(x *plan.Join, right *stage) bool {
 	return !slices.ContainsFunc(compared, func(i int) bool { return !isColumn(right.cols[i]) })
 }
 
-// outputValues are the columns of the query that s becomes which have one value, counted from an offset on.
+// outputValues are the columns of the query that s becomes which have one value, counted from an
+// offset on.
 func (s *stage) outputValues(offset int) map[int]*expr.Literal {
 	out := map[int]*expr.Literal{}
 	if s.group != nil || s.sorted || s.filter == nil {
@@ -305,7 +313,8 @@ func (s *stage) outputValues(offset int) map[int]*expr.Literal {
 	return out
 }
 
-// distinct groups s, the right side of a join, by the keys of the join, and returns these with their places among the groups.
+// distinct groups s, the right side of a join, by the keys of the join, and returns these with
+// their places among the groups.
 func (s *stage) distinct(x *plan.Join) []plan.EquiKey {
 	groups := &plan.Aggregate{Input: x.Right}
 	for _, k := range x.Keys {
@@ -321,8 +330,9 @@ func (s *stage) distinct(x *plan.Join) []plan.EquiKey {
 	return keys
 }
 
-// readNotIn reads NOT IN as the reference does: joined with how many rows and values the list has, and with its values. A row stays where the list is
-// empty, or where it has a value, that is none of the list's, and all of these are known.
+// readNotIn reads NOT IN as the reference does: joined with how many rows and values the list has,
+// and with its values. A row stays where the list is empty, or where it has a value, that is none
+// of the list's, and all of these are known.
 func (w *writer) readNotIn(x *plan.Join) (*stage, error) {
 	key := x.Keys[0]
 	width := len(x.Left.Columns())
@@ -413,8 +423,9 @@ func (s *stage) isJoin() bool {
 	return len(s.source) > 0 && s.source[0].value == "join" && s.group == nil && !s.sorted && s.filter == nil && s.intervals == nil
 }
 
-// intoJoin makes a condition on the rows of a join, over the join's columns, a part of the join where the reference does: all of it, or it only says that
-// a side has a row. What is left of it is returned; nil: nothing.
+// intoJoin makes a condition on the rows of a join, over the join's columns, a part of the join
+// where the reference does: all of it, or it only says that a side has a row. What is left of it is
+// returned; nil: nothing.
 func (s *stage) intoJoin(cond expr.Expr) (expr.Expr, error) {
 	j := s.join
 	if j == nil || s.w.asItIs {
@@ -466,7 +477,8 @@ func (s *stage) intoJoin(cond expr.Expr) (expr.Expr, error) {
 	return nil, s.rejoin(plan.Inner, append(slices.Clone(j.terms), added...))
 }
 
-// withoutKnown is a condition on the rows of a join in which what the query on the right side has as its condition already only says that there is a value.
+// withoutKnown is a condition on the rows of a join in which what the query on the right side has
+// as its condition already only says that there is a value.
 func (s *stage) withoutKnown(cond expr.Expr) expr.Expr {
 	j := s.join
 	if j == nil || s.w.asItIs || j.kind != plan.Inner && j.kind != plan.Right || j.right.filter == nil || j.right.group != nil || j.right.sorted {
@@ -494,7 +506,8 @@ func (s *stage) withoutKnown(cond expr.Expr) expr.Expr {
 	return plan.Conjunction(terms)
 }
 
-// intoCross makes the only condition on the rows of a join without one, which is of the right side, a column of the query there.
+// intoCross makes the only condition on the rows of a join without one, which is of the right side,
+// a column of the query there.
 func (s *stage) intoCross(cond expr.Expr, terms []expr.Expr) (expr.Expr, error) {
 	j := s.join
 	if j.kind != plan.Inner || len(j.terms) > 0 {
@@ -517,7 +530,8 @@ func (s *stage) intoCross(cond expr.Expr, terms []expr.Expr) (expr.Expr, error) 
 	return nil, nil
 }
 
-// onRight has the query on the right side of the join compute e, which is over its columns, and returns the column.
+// onRight has the query on the right side of the join compute e, which is over its columns, and
+// returns the column.
 func (s *stage) onRight(e expr.Expr) (*expr.Column, error) {
 	j := s.join
 	right := *j.right
@@ -545,7 +559,8 @@ func (s *stage) onRight(e expr.Expr) (*expr.Column, error) {
 	return met, nil
 }
 
-// computedEquality is an equality with what is computed of the groups on the right side of a join without a condition; nil: t is none.
+// computedEquality is an equality with what is computed of the groups on the right side of a join
+// without a condition; nil: t is none.
 func (s *stage) computedEquality(t expr.Expr) (expr.Expr, error) {
 	j := s.join
 	c, ok := t.(*expr.Call)
@@ -613,7 +628,8 @@ func (j *join) isOnLeft(e expr.Expr) bool {
 	return only
 }
 
-// equality is a condition that a join can have: that something on the left, or a constant, is what a column on the right is. nil: it is another.
+// equality is a condition that a join can have: that something on the left, or a constant, is what
+// a column on the right is. nil: it is another.
 func (j *join) equality(t expr.Expr) expr.Expr {
 	c, ok := t.(*expr.Call)
 	if !ok || len(c.Args) != 2 || c.Fn.Name != "=" && c.Fn.Name != "IS NOT DISTINCT FROM" {
@@ -629,7 +645,8 @@ func (j *join) equality(t expr.Expr) expr.Expr {
 	return test(c.Fn.Name, left, right)
 }
 
-// isKnownKey reports whether a condition only says that there is a value which an equality of an inner join demands anyway.
+// isKnownKey reports whether a condition only says that there is a value which an equality of an
+// inner join demands anyway.
 func (s *stage) isKnownKey(t expr.Expr) bool {
 	c, ok := t.(*expr.Call)
 	if !ok || c.Fn.Name != "IS NOT NULL" {
@@ -648,7 +665,8 @@ func (s *stage) isKnownKey(t expr.Expr) bool {
 	})
 }
 
-// computedKeys has what a join compares computed on its sides: on its right, and on its left where that is not a table as it is.
+// computedKeys has what a join compares computed on its sides: on its right, and on its left where
+// that is not a table as it is.
 func computedKeys(n plan.Node) plan.Node {
 	n = plan.MapInputs(n, computedKeys)
 	if f, ok := n.(*plan.Filter); ok {
@@ -716,7 +734,8 @@ func computedKeys(n plan.Node) plan.Node {
 	return plan.Select(&wide, keep)
 }
 
-// limitedSides has the limit of the rows of an outer join hold for the side all of whose rows are kept, too, where that is a query.
+// limitedSides has the limit of the rows of an outer join hold for the side all of whose rows are
+// kept, too, where that is a query.
 func limitedSides(n plan.Node) plan.Node {
 	x, ok := n.(*plan.Limit)
 	if !ok || x.Offset > 0 {
@@ -743,7 +762,8 @@ func limitedBelow(n plan.Node, count int64) plan.Node {
 	return limitedSides(n)
 }
 
-// isTableOrJoin reports whether n is a table, of whose columns some may have been chosen or computed, or a join.
+// isTableOrJoin reports whether n is a table, of whose columns some may have been chosen or
+// computed, or a join.
 func isTableOrJoin(n plan.Node) bool {
 	switch x := n.(type) {
 	case *plan.Scan:
@@ -756,7 +776,8 @@ func isTableOrJoin(n plan.Node) bool {
 	return false
 }
 
-// withComputed is n with further columns, which are over the columns of a join that begin at an offset.
+// withComputed is n with further columns, which are over the columns of a join that begin at an
+// offset.
 func withComputed(n plan.Node, list []expr.Expr, offset int) plan.Node {
 	if len(list) == 0 {
 		return n

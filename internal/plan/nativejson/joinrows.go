@@ -9,10 +9,12 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// Constant rows that are joined: their values have types of their own, short texts and small numbers, and are compared as what the other side has.
+// Constant rows that are joined: their values have types of their own, short texts and small
+// numbers, and are compared as what the other side has.
 
-// withComparedRows has constant rows on one side of a join have each value that is compared with the other side once more, in a column of its own: that is
-// what is compared, and the others are what is read.
+// withComparedRows has constant rows on one side of a join have each value that is compared with
+// the other side once more, in a column of its own: that is what is compared, and the others are
+// what is read.
 func withComparedRows(x *plan.Join) plan.Node {
 	left, right := constantRowsOf(x.Left), constantRowsOf(x.Right)
 	if x.On == nil || (left == nil) == (right == nil) {
@@ -74,7 +76,8 @@ func withComparedRows(x *plan.Join) plan.Node {
 	return plan.Select(&out, keep)
 }
 
-// withRowsRead has constant rows on the right side of a join, to which only a condition behind the join compares the left one, be read by a query.
+// withRowsRead has constant rows on the right side of a join, to which only a condition behind the
+// join compares the left one, be read by a query.
 func withRowsRead(f *plan.Filter) plan.Node {
 	x, ok := f.Input.(*plan.Join)
 	if !ok || x.Kind != plan.Inner || x.On != nil || len(x.Keys) > 0 || constantRowsOf(x.Right) == nil {
@@ -88,8 +91,9 @@ func withRowsRead(f *plan.Filter) plan.Node {
 	return plan.WithInputs(f, []plan.Node{plan.WithInputs(x, []plan.Node{x.Left, read})})
 }
 
-// withoutUnreadColumns leaves columns out of constant rows on the right side of a join by one column, where neither the join nor n, which chooses or groups its
-// rows, reads them, and the rows are not in their order.
+// withoutUnreadColumns leaves columns out of constant rows on the right side of a join by one
+// column, where neither the join nor n, which chooses or groups its rows, reads them, and the rows
+// are not in their order.
 func withoutUnreadColumns(n plan.Node) plan.Node {
 	used := readDirectly(n)
 	if used == nil {
@@ -155,7 +159,8 @@ func withoutUnreadColumns(n plan.Node) plan.Node {
 	return plan.WithInputs(n, []plan.Node{chosen})
 }
 
-// inSomeOrder says which columns of constant rows these are in the order of: by one, and by those behind it where it and others before them are the same.
+// inSomeOrder says which columns of constant rows these are in the order of: by one, and by those
+// behind it where it and others before them are the same.
 func inSomeOrder(x *plan.Inline) []bool {
 	rows, n := x.Rows.Compact(), x.Rows.Rows()
 	ordered := func(columns []int) bool {
@@ -187,7 +192,8 @@ func inSomeOrder(x *plan.Inline) []bool {
 	return out
 }
 
-// readDirectly says which columns of its input a projection or an aggregation reads; nil: n is neither.
+// readDirectly says which columns of its input a projection or an aggregation reads; nil: n is
+// neither.
 func readDirectly(n plan.Node) map[int]bool {
 	out := map[int]bool{}
 	switch x := n.(type) {
@@ -218,7 +224,8 @@ func readDirectly(n plan.Node) map[int]bool {
 	return out
 }
 
-// constantRowsOf are the constant rows that n is, under the names that it gives them; nil: it is something else.
+// constantRowsOf are the constant rows that n is, under the names that it gives them; nil: it is
+// something else.
 func constantRowsOf(n plan.Node) *plan.Inline {
 	switch x := n.(type) {
 	case *plan.Inline:

@@ -6,8 +6,8 @@ import (
 	"github.com/hengedb/henge/internal/expr"
 )
 
-// forgetsOrder reports whether groups are limited, or have subtotals, or are put in order as they are; groups with subtotals that are put in order as they
-// are keep their keys as they are written.
+// forgetsOrder reports whether groups are limited, or have subtotals, or are put in order as they
+// are; groups with subtotals that are put in order as they are keep their keys as they are written.
 func (s *stage) forgetsOrder() bool {
 	if s.countsInSets() {
 		return false
@@ -28,8 +28,8 @@ func (s *stage) forgetsOrder() bool {
 	return len(s.keys) > 0 && !s.inOrder() && asTheyAre
 }
 
-// forgetsJoinOrder reports whether groups of all rows of a join are by a column of the table on its right side, and come as they are or in an order of their
-// own.
+// forgetsJoinOrder reports whether groups of all rows of a join are by a column of the table on its
+// right side, and come as they are or in an order of their own.
 func (s *stage) forgetsJoinOrder() bool {
 	j, g := s.join, s.group
 	if j == nil || j.changed || s.unordered || j.right == nil || j.right.group != nil || s.filter != nil || s.intervals != nil || g.having != nil || g.node.Sets != nil ||
@@ -42,14 +42,16 @@ func (s *stage) forgetsJoinOrder() bool {
 	})
 }
 
-// countsInSets reports whether groups are those of which distinct values are counted, by nothing else.
+// countsInSets reports whether groups are those of which distinct values are counted, by nothing
+// else.
 func (s *stage) countsInSets() bool {
 	aggs, sets := s.group.node.Aggs, s.group.node.Sets
 	return len(sets) > 0 && len(sets[0]) == 1 && len(aggs) > 0 && aggs[len(aggs)-1].Name == setNumber
 }
 
-// readsOtherwise reports whether groups without an order are output with their keys in the order of the table, or without the key that is first there. Of
-// groups that another query reads it is the first of the statement that is not read, while another one is.
+// readsOtherwise reports whether groups without an order are output with their keys in the order of
+// the table, or without the key that is first there. Of groups that another query reads it is the
+// first of the statement that is not read, while another one is.
 func (s *stage) readsOtherwise() bool {
 	g := s.group
 	place := make([]int, len(g.dims))
@@ -93,8 +95,9 @@ func (s *stage) placeOf(c *expr.Column) int {
 	return slices.Index(s.rowNames, c.Name)
 }
 
-// inTableOrder has the keys of a group in the order of the table where the reference forgets that of the statement: where keys and arguments are columns
-// as they are, without constants beside them, and something comes after.
+// inTableOrder has the keys of a group in the order of the table where the reference forgets that
+// of the statement: where keys and arguments are columns as they are, without constants beside
+// them, and something comes after.
 func (s *stage) inTableOrder() {
 	g := s.group
 	if s.w.asItIs || len(g.dims) < 2 || s.rowNames == nil && s.join == nil || !s.forgetsOrder() {

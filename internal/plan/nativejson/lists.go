@@ -9,8 +9,9 @@ import (
 	"github.com/hengedb/henge/internal/querycontext"
 )
 
-// joinLists joins a table with the lists that its rows must have a value of, where the reference takes a list for a relation: one with NULL in it, or with as
-// many values as the context parameter inSubQueryThreshold says. It returns the other conditions.
+// joinLists joins a table with the lists that its rows must have a value of, where the reference
+// takes a list for a relation: one with NULL in it, or with as many values as the context parameter
+// inSubQueryThreshold says. It returns the other conditions.
 func (s *stage) joinLists(cond expr.Expr) (expr.Expr, error) {
 	if cond == nil || s.w.asItIs || !slices.ContainsFunc(plan.Split(cond), s.w.isJoined) {
 		return cond, nil

@@ -7,10 +7,12 @@ import (
 	"github.com/hengedb/henge/internal/plan"
 )
 
-// strictOperators are the operators that are NULL just where one of their operands is; of functions the reference does not know it.
+// strictOperators are the operators that are NULL just where one of their operands is; of functions
+// the reference does not know it.
 var strictOperators = []string{"=", "<>", "<", "<=", ">", ">=", "LIKE", "+", "-", "*", "/", "FLOOR", "CEIL", "TRIM"}
 
-// operandsTested is a test for NULL of what an operator computes as tests of its operands; nil: x is nothing of the kind.
+// operandsTested is a test for NULL of what an operator computes as tests of its operands; nil: x
+// is nothing of the kind.
 func operandsTested(op string, x expr.Expr) expr.Expr {
 	missing := op == "IS NULL"
 	switch x := x.(type) {
@@ -42,7 +44,8 @@ func operandsTested(op string, x expr.Expr) expr.Expr {
 	return nil
 }
 
-// firstKnownTested is a test for NULL of the first value that is known, of some columns: each in turn, as the branches of a CASE. nil: x is anything else.
+// firstKnownTested is a test for NULL of the first value that is known, of some columns: each in
+// turn, as the branches of a CASE. nil: x is anything else.
 func firstKnownTested(op string, x expr.Expr) expr.Expr {
 	c, ok := x.(*expr.Call)
 	if !ok || c.Fn.Name != "COALESCE" && c.Fn.Name != "NVL" || slices.ContainsFunc(c.Args, func(e expr.Expr) bool { return !isColumn(e) }) {

@@ -18,12 +18,14 @@ type Options struct {
 	Expr expr.Context
 	// Names are the outer names of the plan's columns; nil: their own.
 	Names []string
-	// Tasks says that the queries are run by tasks, which group in one way only: no query is a timeseries or topN. Scans say what their columns are, and
-	// sort by any.
+	// Tasks says that the queries are run by tasks, which group in one way only: no query is a
+	// timeseries or topN. Scans say what their columns are, and sort by any.
 	Tasks bool
-	// Text says that plans are shown as text: a query over others names their columns as their rows do.
+	// Text says that plans are shown as text: a query over others names their columns as their rows
+	// do.
 	Text bool
-	// Leaf says what a leaf of the plan is where the query runs; nil, or where it returns nil: the datasource that it names.
+	// Leaf says what a leaf of the plan is where the query runs; nil, or where it returns nil: the
+	// datasource that it names.
 	Leaf func(plan.Node) *Leaf
 }
 
@@ -137,7 +139,8 @@ func Translate(n plan.Node, o Options) (Plan, error) {
 	return out, nil
 }
 
-// Clustered is what an INSERT or REPLACE reads, in the order that it is stored in. Rows is its input, or what that says in another way.
+// Clustered is what an INSERT or REPLACE reads, in the order that it is stored in. Rows is its
+// input, or what that says in another way.
 func Clustered(x *plan.Write, rows plan.Node) plan.Node {
 	if len(x.Cluster) == 0 {
 		return rows
@@ -149,8 +152,8 @@ func Clustered(x *plan.Write, rows plan.Node) plan.Node {
 	return &plan.Sort{Input: rows, Keys: keys, Limit: -1}
 }
 
-// simplified applies the rules that keep the statement's shape. A condition that is never true stays where it is one on the rows of the statement; what
-// comes of others is computed.
+// simplified applies the rules that keep the statement's shape. A condition that is never true
+// stays where it is one on the rows of the statement; what comes of others is computed.
 func simplified(n plan.Node, context expr.Context) plan.Node {
 	o := plan.Options{Context: context, Off: offRules, KeepFilters: true, KeepUnmet: true}
 	out := plan.Optimize(n, o)
@@ -171,7 +174,8 @@ func simplified(n plan.Node, context expr.Context) plan.Node {
 	return plan.Optimize(n, o)
 }
 
-// isOfUnmet reports whether the rows of a statement, or its groups, are of a table by a condition that is never true.
+// isOfUnmet reports whether the rows of a statement, or its groups, are of a table by a condition
+// that is never true.
 func isOfUnmet(n plan.Node, grouped bool) bool {
 	switch x := n.(type) {
 	case *plan.Sort:
@@ -191,7 +195,8 @@ func isOfUnmet(n plan.Node, grouped bool) bool {
 	return false
 }
 
-// isOrderedWithin reports whether the rows of a statement are in the order of a query that it reads, which it only chooses and computes columns of.
+// isOrderedWithin reports whether the rows of a statement are in the order of a query that it
+// reads, which it only chooses and computes columns of.
 func isOrderedWithin(n plan.Node) bool {
 	depth := 0
 	for {
@@ -222,7 +227,8 @@ func limitOf(n plan.Node) int64 {
 	return -1
 }
 
-// Fragment returns the native query of a part of a plan as it is: nothing is optimized any more. Its columns are those of n, in their order.
+// Fragment returns the native query of a part of a plan as it is: nothing is optimized any more.
+// Its columns are those of n, in their order.
 func Fragment(n plan.Node, o Options) (Query, error) {
 	w := &writer{options: o, asItIs: true}
 	s, err := w.read(n)
@@ -272,7 +278,8 @@ func (q *Query) SetContext(key string, value any) {
 	}
 }
 
-// tableColumns returns the columns of the datasources that a plan reads, before rules narrow its scans.
+// tableColumns returns the columns of the datasources that a plan reads, before rules narrow its
+// scans.
 func tableColumns(n plan.Node) map[string][]column {
 	out := map[string][]column{}
 	plan.Walk(n, func(n plan.Node) bool {
@@ -290,7 +297,8 @@ func (p *Plan) JSON() (string, error) {
 	return string(text), err
 }
 
-// result is a finished native query. pick are the columns of the signature that are output, nil: all.
+// result is a finished native query. pick are the columns of the signature that are output, nil:
+// all.
 type result struct {
 	query     object
 	signature []column
@@ -336,7 +344,8 @@ func (s *stage) whole() (*result, error) {
 	return all.query()
 }
 
-// countedBy are the columns that are read of rows which are only counted: the one that a condition reads, or the whole of narrow rows, else a constant.
+// countedBy are the columns that are read of rows which are only counted: the one that a condition
+// reads, or the whole of narrow rows, else a constant.
 func (s *stage) countedBy(v *virtuals) []string {
 	if s.rowNames == nil || s.w.asItIs {
 		return s.rowNames

@@ -7,8 +7,9 @@ import (
 	"github.com/hengedb/henge/internal/plan"
 )
 
-// regrouped has groups of groups by all of their keys be these groups: each is of one row, whose sum, least and greatest value are the value, and of which
-// a value is counted once where there is one.
+// regrouped has groups of groups by all of their keys be these groups: each is of one row, whose
+// sum, least and greatest value are the value, and of which a value is counted once where there is
+// one.
 func regrouped(n plan.Node) plan.Node {
 	n = plan.MapInputs(n, regrouped)
 	x, ok := n.(*plan.Aggregate)
@@ -64,7 +65,8 @@ func isSumOfGroups(n plan.Node, column int) bool {
 	return false
 }
 
-// ofOneRow is an aggregate of a group of one row, over its columns; nil: it does not follow from them.
+// ofOneRow is an aggregate of a group of one row, over its columns; nil: it does not follow from
+// them.
 func ofOneRow(a plan.AggCall, column func(int) expr.Expr) expr.Expr {
 	if a.Filter >= 0 || len(a.Args) > 1 {
 		return nil
@@ -83,7 +85,8 @@ func ofOneRow(a plan.AggCall, column func(int) expr.Expr) expr.Expr {
 	return nil
 }
 
-// areUnique reports whether no two rows of n have the same values in some columns: these are all keys of the groups that the rows are.
+// areUnique reports whether no two rows of n have the same values in some columns: these are all
+// keys of the groups that the rows are.
 func areUnique(n plan.Node, columns []int) bool {
 	switch x := n.(type) {
 	case *plan.Filter:

@@ -9,8 +9,9 @@ import (
 	"github.com/hengedb/henge/internal/plan"
 )
 
-// The text form of plans, which useNativeQueryExplain=false asks for, is a tree: a query over others stands above them, names a table that does not exist in
-// their place, and their columns as the rows below it are called. What a join or an unnest has on its left is not narrowed.
+// The text form of plans, which useNativeQueryExplain=false asks for, is a tree: a query over
+// others stands above them, names a table that does not exist in their place, and their columns as
+// the rows below it are called. What a join or an unnest has on its left is not narrowed.
 
 // relation is what a query reads that stands above others.
 type relation struct {
@@ -141,7 +142,8 @@ func (s *stage) unpruned() *stage {
 	return &out
 }
 
-// noElementFilter says of an unnest that it takes all elements. With a condition on them it says nothing.
+// noElementFilter says of an unnest that it takes all elements. With a condition on them it says
+// nothing.
 const noElementFilter = ", filter=[null]"
 
 // unnested is what is read where the elements of e are rows beside those of s.
@@ -181,8 +183,9 @@ func (s *stage) unnested(e expr.Expr) (*relation, error) {
 	}, nil
 }
 
-// scalarsInOrder has the values of a correlated subquery behind what they are found by, as groups have them, and gives aggregates that are output beside
-// values of subqueries the names of the output.
+// scalarsInOrder has the values of a correlated subquery behind what they are found by, as groups
+// have them, and gives aggregates that are output beside values of subqueries the names of the
+// output.
 func scalarsInOrder(n plan.Node) plan.Node {
 	n = plan.MapInputs(n, scalarsInOrder)
 	switch x := n.(type) {
@@ -224,7 +227,8 @@ func groupsInOrder(x *plan.Join, p *plan.Project, groups *plan.Aggregate) plan.N
 	return plan.Select(&out, keep)
 }
 
-// withAggregatesNamed gives the aggregates on the left side of a join with subqueries the names that a projection gives them.
+// withAggregatesNamed gives the aggregates on the left side of a join with subqueries the names
+// that a projection gives them.
 func withAggregatesNamed(p *plan.Project) plan.Node {
 	x, ok := p.Input.(*plan.Join)
 	if !ok || x.Kind != plan.Single {
@@ -258,7 +262,8 @@ func (j *join) readSides(left, right *stage) error {
 	return err
 }
 
-// asRead is the query of all that s has, as a side of a join or what an unnest is of: if s only reads a query, that.
+// asRead is the query of all that s has, as a side of a join or what an unnest is of: if s only
+// reads a query, that.
 func (s *stage) asRead() (*result, error) {
 	if s.reads != nil && s.reads.name == "DruidOuterQueryRel" {
 		return s.reads.inputs[0], nil
@@ -266,7 +271,8 @@ func (s *stage) asRead() (*result, error) {
 	return s.whole()
 }
 
-// unnestsChosen reports whether the only lists that a plan unnests are of rows that a query chose or limited.
+// unnestsChosen reports whether the only lists that a plan unnests are of rows that a query chose
+// or limited.
 func unnestsChosen(n plan.Node) bool {
 	var all []*plan.Unnest
 	plan.Walk(n, func(n plan.Node) bool {

@@ -8,8 +8,9 @@ import (
 	"github.com/hengedb/henge/internal/plan"
 )
 
-// A constant that is computed beforehand keeps the type of what it was: where that may be NULL, or is a text of another length, the reference converts the
-// constant, which makes it something to compute again, and no row.
+// A constant that is computed beforehand keeps the type of what it was: where that may be NULL, or
+// is a text of another length, the reference converts the constant, which makes it something to
+// compute again, and no row.
 
 // constantsOf are the output columns of a statement that reads nothing; nil: it reads something.
 func constantsOf(n plan.Node) []expr.Expr {
@@ -30,7 +31,8 @@ func constantsOf(n plan.Node) []expr.Expr {
 	}
 }
 
-// isRetyped reports whether the value of output column i is converted to the type that the column had before it was computed.
+// isRetyped reports whether the value of output column i is converted to the type that the column
+// had before it was computed.
 func (w *writer) isRetyped(i int, l *expr.Literal) bool {
 	if i >= len(w.written) || l.Value == nil {
 		return false
@@ -46,12 +48,14 @@ func (w *writer) isRetyped(i int, l *expr.Literal) bool {
 	return mayBeNull(e)
 }
 
-// alwaysNullable are the functions whose results may be NULL whatever their arguments are, by their declaration.
+// alwaysNullable are the functions whose results may be NULL whatever their arguments are, by their
+// declaration.
 var alwaysNullable = []string{"BITWISE_AND", "BITWISE_OR", "BITWISE_XOR", "BITWISE_COMPLEMENT", "BITWISE_SHIFT_LEFT",
 	"BITWISE_SHIFT_RIGHT", "BITWISE_CONVERT_DOUBLE_TO_LONG_BITS", "BITWISE_CONVERT_LONG_BITS_TO_DOUBLE", "GREATEST", "LEAST", "IPV4_STRINGIFY", "JSON_VALUE",
 	"MV_OFFSET", "MV_ORDINAL", "REGEXP_EXTRACT", "REGEXP_REPLACE", "TIME_PARSE", "TRY_PARSE_JSON", "ARRAY_QUANTILE", "LOOKUP", "DECODE_BASE64_UTF8"}
 
-// neverNullable are those whose results are never NULL, by their declaration. What compares, too, is simplified before it is computed.
+// neverNullable are those whose results are never NULL, by their declaration. What compares, too,
+// is simplified before it is computed.
 var neverNullable = []string{"ARRAY_CONTAINS", "ARRAY_OVERLAP", "ARRAY_LENGTH", "MV_CONTAINS", "MV_OVERLAP", "MV_LENGTH", "IS NULL", "IS NOT NULL", "IS TRUE",
 	"IS NOT TRUE", "IS FALSE", "IS NOT FALSE", "IS DISTINCT FROM", "IS NOT DISTINCT FROM"}
 

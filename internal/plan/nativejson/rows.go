@@ -9,7 +9,8 @@ import (
 	"github.com/hengedb/henge/internal/plan"
 )
 
-// What is chosen and computed of constant rows is computed beforehand: native queries show the rows that come of it.
+// What is chosen and computed of constant rows is computed beforehand: native queries show the rows
+// that come of it.
 
 // maxFoldedRows is how many rows are computed beforehand.
 const maxFoldedRows = 1000
@@ -63,7 +64,8 @@ func namedKeys(groups *plan.Aggregate, names []string) plan.Node {
 	return &named
 }
 
-// namedChosen gives aggregates the names that a projection behind a condition on them gives their columns; others that the condition reads are numbered.
+// namedChosen gives aggregates the names that a projection behind a condition on them gives their
+// columns; others that the condition reads are numbered.
 func namedChosen(p *plan.Project, f *plan.Filter) plan.Node {
 	groups, ok := f.Input.(*plan.Aggregate)
 	if !ok || slices.ContainsFunc(p.Exprs, func(e expr.Expr) bool { return !isColumn(e) }) {
@@ -134,7 +136,8 @@ func (s *stage) ofRow(e expr.Expr, row []any) (any, bool) {
 	return l.Value, true
 }
 
-// chooseRows leaves out the constant rows that a condition is not true of; false if it can't be told.
+// chooseRows leaves out the constant rows that a condition is not true of; false if it can't be
+// told.
 func (s *stage) chooseRows(cond expr.Expr) bool {
 	rows, ok := s.constantRows()
 	if !ok {
@@ -197,7 +200,8 @@ func (s *stage) isNothing() bool {
 	return ok && len(rows) == 1 && len(s.in) == 0 && len(s.cols) == 0 && !s.w.asItIs && s.group == nil && !s.sorted
 }
 
-// rowOfConstants has constants that are aggregated of a statement which reads nothing be its row; where there are none, that is a zero.
+// rowOfConstants has constants that are aggregated of a statement which reads nothing be its row;
+// where there are none, that is a zero.
 func (s *stage) rowOfConstants() {
 	rows, ok := s.source.get("rows").([][]any)
 	if !ok || len(rows) != 1 || len(s.in) > 0 || s.w.asItIs || s.group != nil || s.sorted || s.filter != nil || s.unmet != nil || s.unmetPart != nil {
@@ -219,7 +223,8 @@ func (s *stage) rowOfConstants() {
 	s.setRows(in, [][]any{row})
 }
 
-// isOfUnknown reports whether what is computed may be NULL, or is chosen by what may be: the reference leaves that to the query.
+// isOfUnknown reports whether what is computed may be NULL, or is chosen by what may be: the
+// reference leaves that to the query.
 func (w *writer) isOfUnknown(e expr.Expr) bool {
 	if _, constant := e.(*expr.Literal); constant || w.asItIs {
 		return false
@@ -291,7 +296,8 @@ func (s *stage) isRelation() bool {
 	return ok
 }
 
-// eachItsGroup reads groups of constant rows that are a group each as these rows; false if some are more, or an aggregate does not follow from one row.
+// eachItsGroup reads groups of constant rows that are a group each as these rows; false if some are
+// more, or an aggregate does not follow from one row.
 func (s *stage) eachItsGroup(x *plan.Aggregate) bool {
 	rows, ok := s.constantRows()
 	if !ok || x.Sets != nil || len(x.Keys) == 0 || s.w.asItIs {

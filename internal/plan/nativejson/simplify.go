@@ -7,8 +7,9 @@ import (
 	"github.com/hengedb/henge/internal/plan"
 )
 
-// A plan keeps conditions close to the statement. The reference joins what they say of one operand before it shows them: bounds that a
-// narrower one makes needless go, and what can never be true is FALSE. Conditions are those of filters, where NULL is as good as FALSE.
+// A plan keeps conditions close to the statement. The reference joins what they say of one operand
+// before it shows them: bounds that a narrower one makes needless go, and what can never be true is
+// FALSE. Conditions are those of filters, where NULL is as good as FALSE.
 
 var (
 	never  = &expr.Literal{Value: int64(0), T: expr.Of(expr.Boolean).NotNull()}
@@ -83,7 +84,8 @@ func (w *writer) operands(terms []expr.Expr, join func(a, b spans) spans) (allow
 	return out, true
 }
 
-// isMulti reports whether an operand has several values, of which a row may fit one condition with one and another with another.
+// isMulti reports whether an operand has several values, of which a row may fit one condition with
+// one and another with another.
 func isMulti(x expr.Expr) bool { return stripCasts(x).Type().Multi }
 
 func (w *writer) key(x expr.Expr) string { return w.native(stripCasts(x)) }
@@ -126,7 +128,8 @@ func (w *writer) comparison(x *expr.Call) (allowed, bool) {
 	return a, true
 }
 
-// shown is the condition that an operand is in the spans; false if it takes several that are no simpler than those it was made of.
+// shown is the condition that an operand is in the spans; false if it takes several that are no
+// simpler than those it was made of.
 func (a allowed) shown() (expr.Expr, bool) {
 	switch {
 	case len(a.spans) == 0:
@@ -284,8 +287,8 @@ func (w *writer) allOf(terms []expr.Expr) expr.Expr {
 	return w.withinOthers(list)
 }
 
-// withinOthers is a conjunction. Of a disjunction in it a term goes that another term of the conjunction contradicts, and one that follows from another only
-// says that there is a value.
+// withinOthers is a conjunction. Of a disjunction in it a term goes that another term of the
+// conjunction contradicts, and one that follows from another only says that there is a value.
 func (w *writer) withinOthers(list []expr.Expr) expr.Expr {
 	said := map[string]spans{}
 	for _, t := range list {
@@ -339,7 +342,8 @@ func (w *writer) given(t expr.Expr, said map[string]spans) expr.Expr {
 	return t
 }
 
-// allTogether is what terms of a conjunction say of one operand, as one; false if they stay as they are.
+// allTogether is what terms of a conjunction say of one operand, as one; false if they stay as they
+// are.
 func allTogether(same []allowed) (expr.Expr, bool) {
 	out := allowed{x: same[0].x, spans: spans{{}}}
 	missing, known, bounded := false, false, false
@@ -360,8 +364,10 @@ func allTogether(same []allowed) (expr.Expr, bool) {
 	return out.shown()
 }
 
-// stayApart reports whether the reference does not join terms of a conjunction, which together leave some spans: lists with other lists, with values that
-// are left out and with what is between two bounds, and these with each other. One value that is left out by another term is a contradiction all the same.
+// stayApart reports whether the reference does not join terms of a conjunction, which together
+// leave some spans: lists with other lists, with values that are left out and with what is between
+// two bounds, and these with each other. One value that is left out by another term is a
+// contradiction all the same.
 func stayApart(same []allowed, left spans) bool {
 	lists, without := 0, 0
 	within, gaps := spans{{}}, false
@@ -403,7 +409,8 @@ func (w *writer) withoutKnown(list []expr.Expr) []expr.Expr {
 	})
 }
 
-// termRank orders the terms of a conjunction: tests for a value come behind the others, negations last.
+// termRank orders the terms of a conjunction: tests for a value come behind the others, negations
+// last.
 func termRank(e expr.Expr) int {
 	switch x := e.(type) {
 	case *expr.Not:
@@ -451,7 +458,8 @@ func (w *writer) anyOf(terms []expr.Expr) expr.Expr {
 	return &expr.Or{Terms: list}
 }
 
-// withoutExcluded has that an operand is not one value or is not another, in a disjunction, be that there is a value.
+// withoutExcluded has that an operand is not one value or is not another, in a disjunction, be that
+// there is a value.
 func (w *writer) withoutExcluded(list []expr.Expr) []expr.Expr {
 	first := map[string]int{}
 	var out []expr.Expr
@@ -645,7 +653,8 @@ func holds(op string, c int) bool {
 	return c >= 0
 }
 
-// maxBranches is how many nodes a CASE has at most whose branches become tests, maxNested how many others: each test repeats the conditions before it.
+// maxBranches is how many nodes a CASE has at most whose branches become tests, maxNested how many
+// others: each test repeats the conditions before it.
 const maxBranches, maxNested = 200, 6
 
 func isLarge(c *expr.Case) bool {
@@ -683,7 +692,8 @@ func (w *writer) firstKnown(args []expr.Expr, compared func(expr.Expr) expr.Expr
 	return w.anyOf(some)
 }
 
-// value simplifies what is computed: branches of a CASE that give the same are one, and what is known needs no other value.
+// value simplifies what is computed: branches of a CASE that give the same are one, and what is
+// known needs no other value.
 func value(e expr.Expr) expr.Expr {
 	return expr.Rewrite(e, func(e expr.Expr) expr.Expr {
 		if inner := flooredOnce(e); inner != nil {
@@ -745,7 +755,8 @@ func (w *writer) withoutNever(e expr.Expr) expr.Expr {
 	})
 }
 
-// flooredOnce is a floor of a floor as one: the coarser of them. nil: e is none, or the two say more than one.
+// flooredOnce is a floor of a floor as one: the coarser of them. nil: e is none, or the two say
+// more than one.
 func flooredOnce(e expr.Expr) expr.Expr {
 	if c, ok := e.(*expr.Cast); ok && c.T.Base == expr.Date {
 		if inner, ok := floorMonths(c.X); ok && inner != 0 {
@@ -769,7 +780,8 @@ func flooredOnce(e expr.Expr) expr.Expr {
 	return &out
 }
 
-// floorMonths is how long the buckets of a floor of a time are: years, quarters and months in months, a day a small part of one; 0: any other length.
+// floorMonths is how long the buckets of a floor of a time are: years, quarters and months in
+// months, a day a small part of one; 0: any other length.
 func floorMonths(e expr.Expr) (float64, bool) {
 	c, ok := e.(*expr.Call)
 	if !ok || c.Fn.Name != "TIME_FLOOR" || len(c.Args) != 2 {

@@ -6,8 +6,8 @@ import (
 	"github.com/hengedb/henge/internal/expr"
 )
 
-// ofSketch adds the post-aggregator that a function of an HLL sketch is, which reads an aggregate by an access that has a number of its own, and returns its
-// name; "": e is none.
+// ofSketch adds the post-aggregator that a function of an HLL sketch is, which reads an aggregate
+// by an access that has a number of its own, and returns its name; "": e is none.
 func (g *grouped) ofSketch(e expr.Expr) string {
 	c, ok := e.(*expr.Call)
 	if !ok || len(c.Args) == 0 || g.s.w.asItIs {

@@ -16,8 +16,8 @@ type column struct {
 	typ  expr.Type
 }
 
-// stage is one native query in the making. Its expressions are over the columns of its datasource until it groups, and over keys and
-// aggregates from then on.
+// stage is one native query in the making. Its expressions are over the columns of its datasource
+// until it groups, and over keys and aggregates from then on.
 type stage struct {
 	w         *writer
 	source    object
@@ -41,8 +41,8 @@ type stage struct {
 	behind bool
 	// rowNames are all columns of the datasource, if that is a table.
 	rowNames []string
-	// unmet are the columns that a condition reads which is never true, in the datasource's order; nil: there is none. unmetPart is such a condition
-	// of what is computed.
+	// unmet are the columns that a condition reads which is never true, in the datasource's order;
+	// nil: there is none. unmetPart is such a condition of what is computed.
 	unmet     []column
 	unmetPart expr.Expr
 	// elements is the column of an unnest whose elements have no condition yet.
@@ -51,20 +51,24 @@ type stage struct {
 	alias string
 	// named says that the columns of constant rows have their names already.
 	named bool
-	// isInner says that another query reads the groups, which are to have results where aggregators end with states.
+	// isInner says that another query reads the groups, which are to have results where aggregators
+	// end with states.
 	isInner bool
-	// showsPicked says that a condition reads the groups, which are only those of its columns that it compares, in the text form.
+	// showsPicked says that a condition reads the groups, which are only those of its columns that it
+	// compares, in the text form.
 	showsPicked bool
-	// orderedWithin says that the order is one of rows that a projection reads, which leaves out what they are ordered by.
+	// orderedWithin says that the order is one of rows that a projection reads, which leaves out what
+	// they are ordered by.
 	orderedWithin bool
 	// unordered says that nobody asks for the order of the keys.
 	unordered bool
 	// operator is the name of an operator that native queries do not have.
 	operator string
-	// join is the join that the datasource is, nil: it is none, or something has been done to its rows.
+	// join is the join that the datasource is, nil: it is none, or something has been done to its
+	// rows.
 	join *join
-	// values are columns of a join to which the queries it joins give one value, compared those that its condition compares, which a condition on its rows
-	// makes no constants.
+	// values are columns of a join to which the queries it joins give one value, compared those that
+	// its condition compares, which a condition on its rows makes no constants.
 	values map[int]*expr.Literal
 }
 
@@ -298,7 +302,8 @@ func (s *stage) bounded() (*stage, error) {
 	return s, nil
 }
 
-// isOneRow reports whether s is the aggregates of all rows, without a condition. Groups that tasks make are limited all the same.
+// isOneRow reports whether s is the aggregates of all rows, without a condition. Groups that tasks
+// make are limited all the same.
 func (s *stage) isOneRow() bool {
 	if s.w.options.Tasks && !s.w.asItIs {
 		return false
@@ -327,8 +332,8 @@ func (s *stage) over(e expr.Expr) expr.Expr {
 	})
 }
 
-// isOvergrown reports whether e, over the columns of the last node, is too large over what the stage's expressions are over: the stage becomes a
-// query of its own then.
+// isOvergrown reports whether e, over the columns of the last node, is too large over what the
+// stage's expressions are over: the stage becomes a query of its own then.
 func (s *stage) isOvergrown(e expr.Expr) bool { return plan.IsOvergrown(e, s.cols) }
 
 func and(a, b expr.Expr) expr.Expr {
@@ -381,7 +386,8 @@ func (s *stage) project(x *plan.Project) (*stage, error) {
 	return s, nil
 }
 
-// computeBehind makes the columns of groups that are limited those of a projection: what it computes comes behind those that order them.
+// computeBehind makes the columns of groups that are limited those of a projection: what it
+// computes comes behind those that order them.
 func (s *stage) computeBehind(x *plan.Project) {
 	place := func(i int) int {
 		if s.pick != nil {
@@ -428,7 +434,8 @@ func (s *stage) orderByTime() {
 	s.cols, s.orderedWithin = append(slices.Clone(s.cols), day.X), true
 }
 
-// computeOrdered makes the columns of a scan that is in an order those of a projection; what it is ordered by comes behind them.
+// computeOrdered makes the columns of a scan that is in an order those of a projection; what it is
+// ordered by comes behind them.
 func (s *stage) computeOrdered(x *plan.Project) {
 	over := func(e expr.Expr) expr.Expr {
 		return expr.Rewrite(e, func(e expr.Expr) expr.Expr {

@@ -7,8 +7,9 @@ import (
 	"github.com/hengedb/henge/internal/plan"
 )
 
-// What is true, false or neither. Where only truth counts, in a condition, tests of it say no more than what they test; where its value is shown they stay,
-// and a CASE of truths is the junction of its branches.
+// What is true, false or neither. Where only truth counts, in a condition, tests of it say no more
+// than what they test; where its value is shown they stay, and a CASE of truths is the junction of
+// its branches.
 
 // truthsAsked leaves tests for truth out of the conditions of a plan.
 func truthsAsked(n plan.Node) plan.Node {
@@ -65,7 +66,8 @@ func asked(e expr.Expr) expr.Expr {
 	return e
 }
 
-// askedFalse is a condition that e is false, of which only matters whether it is true; test is that condition.
+// askedFalse is a condition that e is false, of which only matters whether it is true; test is that
+// condition.
 func askedFalse(e, test expr.Expr) expr.Expr {
 	switch x := e.(type) {
 	case *expr.And:
@@ -79,7 +81,8 @@ func askedFalse(e, test expr.Expr) expr.Expr {
 	return test
 }
 
-// withItself reports whether a condition compares something with itself, and whether it is true of a value then.
+// withItself reports whether a condition compares something with itself, and whether it is true of
+// a value then.
 func withItself(e expr.Expr) (same, ok bool) {
 	x, isCall := e.(*expr.Call)
 	if !isCall || len(x.Args) != 2 || flipped[x.Fn.Name] == "" || !expr.Equal(x.Args[0], x.Args[1]) {
@@ -151,7 +154,8 @@ func shown(e expr.Expr) expr.Expr {
 	})
 }
 
-// withoutUnknown is a condition of which only matters whether it is true, without terms that are NULL.
+// withoutUnknown is a condition of which only matters whether it is true, without terms that are
+// NULL.
 func withoutUnknown(e expr.Expr) expr.Expr {
 	unknown := func(e expr.Expr) bool {
 		l, ok := e.(*expr.Literal)
@@ -357,7 +361,8 @@ func branchesShown(c *expr.Case, test func(expr.Expr) expr.Expr) expr.Expr {
 	return &expr.Or{Terms: some}
 }
 
-// withoutImplied leaves out of the terms of a disjunction that there is a value where another term is that there is none.
+// withoutImplied leaves out of the terms of a disjunction that there is a value where another term
+// is that there is none.
 func withoutImplied(terms []expr.Expr) []expr.Expr {
 	out := slices.Clone(terms)
 	for _, t := range terms {

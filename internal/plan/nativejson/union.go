@@ -61,7 +61,8 @@ func branchesOf(n plan.Node) []plan.Node {
 	return []plan.Node{n}
 }
 
-// together are the branches of a union that are queries: the first ones are one if they read tables as they are, and the same columns.
+// together are the branches of a union that are queries: the first ones are one if they read tables
+// as they are, and the same columns.
 func (w *writer) together(u *plan.Union) []plan.Node {
 	var in []column
 	count := 0

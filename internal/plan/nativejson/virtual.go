@@ -9,7 +9,8 @@ import (
 	"github.com/hengedb/henge/internal/querycontext"
 )
 
-// virtuals are the virtual columns of a query; equal expressions share one. A number that is left out has neither an expression nor a column.
+// virtuals are the virtual columns of a query; equal expressions share one. A number that is left
+// out has neither an expression nor a column.
 type virtuals struct {
 	s      *stage
 	prefix string
@@ -19,7 +20,8 @@ type virtuals struct {
 	list   []object
 }
 
-// columns are the virtual columns. What is more than an expression inside of one is a column of its own, behind those that the query reads.
+// columns are the virtual columns. What is more than an expression inside of one is a column of its
+// own, behind those that the query reads.
 func (v *virtuals) columns() []object {
 	for i := 0; i < len(v.list); i++ {
 		if v.list[i].get("type") != "expression" || v.s.w.asItIs {
@@ -100,7 +102,8 @@ func (v *virtuals) expression(e expr.Expr, typ expr.Type, name string) object {
 	return obj("type", "expression", "name", name, "expression", v.s.w.native(e), "outputType", shown)
 }
 
-// bare is the column that e is written as: what only changes a type that native queries do not tell apart says nothing.
+// bare is the column that e is written as: what only changes a type that native queries do not tell
+// apart says nothing.
 func (w *writer) bare(e expr.Expr) expr.Expr {
 	var columns []*expr.Column
 	expr.Rewrite(e, func(x expr.Expr) expr.Expr {
@@ -115,7 +118,8 @@ func (w *writer) bare(e expr.Expr) expr.Expr {
 	return e
 }
 
-// filteredValues is the virtual column of some of the values of a multi-value column, nil if e is anything else.
+// filteredValues is the virtual column of some of the values of a multi-value column, nil if e is
+// anything else.
 func filteredValues(e expr.Expr, name string) object {
 	c, ok := e.(*expr.Call)
 	if !ok || c.Fn.Name != "MV_FILTER_ONLY" && c.Fn.Name != "MV_FILTER_NONE" || len(c.Args) != 2 {
@@ -139,7 +143,8 @@ func (v *virtuals) skip() {
 	v.exprs, v.types, v.texts, v.list = append(v.exprs, nil), append(v.types, expr.Type{}), append(v.texts, ""), append(v.list, nil)
 }
 
-// nestedField is the virtual column of JSON_VALUE or JSON_QUERY over a column, nil if e is anything else.
+// nestedField is the virtual column of JSON_VALUE or JSON_QUERY over a column, nil if e is anything
+// else.
 func nestedField(e expr.Expr, name string) object {
 	c, ok := e.(*expr.Call)
 	if !ok || c.Fn.Name != "JSON_VALUE" && c.Fn.Name != "JSON_QUERY" || len(c.Args) < 2 {

@@ -15,11 +15,13 @@ type writer struct {
 	asItIs bool
 	// tables are all columns of the datasources.
 	tables map[string][]column
-	// written are the output columns of a statement that reads nothing, as they were before they were computed.
+	// written are the output columns of a statement that reads nothing, as they were before they were
+	// computed.
 	written []expr.Expr
 	// limit is how many rows the statement gives at most, -1: all. A plan of one row has lost it.
 	limit int64
-	// unnests is how many unnests have been read, in the text form; unnestsChosen says that the only one is of rows that a query chose.
+	// unnests is how many unnests have been read, in the text form; unnestsChosen says that the only
+	// one is of rows that a query chose.
 	unnests       int
 	unnestsChosen bool
 }
@@ -64,7 +66,8 @@ func wholeElements(e expr.Expr) expr.Expr {
 	})
 }
 
-// typeOfFloats is the type of what is computed: of FLOATs, beside numbers that are no fractions written with a point, it is FLOAT for the reference.
+// typeOfFloats is the type of what is computed: of FLOATs, beside numbers that are no fractions
+// written with a point, it is FLOAT for the reference.
 func typeOfFloats(e expr.Expr) expr.Type {
 	if ofFloats(e) {
 		return expr.Of(expr.Float)

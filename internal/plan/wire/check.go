@@ -5,7 +5,8 @@ import (
 	"github.com/hengedb/henge/internal/plan"
 )
 
-// check refuses a plan that was read and names columns that are not there. Below a node that fails nothing is asked of its columns.
+// check refuses a plan that was read and names columns that are not there. Below a node that fails
+// nothing is asked of its columns.
 func check(c *coder, n plan.Node) {
 	for _, in := range n.Inputs() {
 		if check(c, in); c.err != nil {

@@ -11,8 +11,8 @@ import (
 // ErrCorrupt marks bytes that are no plan of this release.
 var ErrCorrupt = errors.New("corrupt plan")
 
-// coder writes fields to out, or reads them from in. After the first error it does nothing. What is written stays untouched: others may run it, or
-// write it too.
+// coder writes fields to out, or reads them from in. After the first error it does nothing. What is
+// written stays untouched: others may run it, or write it too.
 type coder struct {
 	reading bool
 	out     []byte

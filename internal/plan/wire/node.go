@@ -73,8 +73,9 @@ func Encode(n plan.Node) ([]byte, error) {
 	return c.out, c.err
 }
 
-// Fingerprint returns bytes that only equal plans have, and whether such a plan always gives the same rows of the same tables: it calls no
-// function that depends on the time, on chance or on lookups. Plans that can't be encoded are an error.
+// Fingerprint returns bytes that only equal plans have, and whether such a plan always gives the
+// same rows of the same tables: it calls no function that depends on the time, on chance or on
+// lookups. Plans that can't be encoded are an error.
 func Fingerprint(n plan.Node) (key []byte, fixed bool, err error) {
 	c := &coder{results: true}
 	c.node(&n)
@@ -249,8 +250,8 @@ func (c *coder) aggregate(p *plan.AggCall) {
 	c.typ(&p.Type)
 }
 
-// spec leaves Merging out of what is sent: that gives intermediate values, of which whoever asked makes
-// results. Where the bytes stand for results, it is in.
+// spec leaves Merging out of what is sent: that gives intermediate values, of which whoever asked
+// makes results. Where the bytes stand for results, it is in.
 func (c *coder) spec(p *agg.Spec) {
 	c.text(&p.Name)
 	list(c, &p.Args, c.physical)

@@ -1,18 +1,21 @@
 // Package cache keeps the segment files of a node near its queries.
 //
-// The central type is Cache, which a historical owns: Load makes a segment's file local and keeps it until Drop, Acquire hands the
-// open segment to a query, Fetch does both for a segment that nobody told the node to keep, and such files make room when others
-// need it. If deep storage is a directory of this machine, files are mapped where they lie and nothing is copied.
+// The central type is Cache, which a historical owns: Load makes a segment's file local and keeps
+// it until Drop, Acquire hands the open segment to a query, Fetch does both for a segment that
+// nobody told the node to keep, and such files make room when others need it. If deep storage is a
+// directory of this machine, files are mapped where they lie and nothing is copied.
 //
-// Of a file of Fetch that is not small only the columns are copied that queries ask for (partial.go), so that to ask for a little of what no node holds
-// does not cost all of it.
+// Of a file of Fetch that is not small only the columns are copied that queries ask for
+// (partial.go), so that to ask for a little of what no node holds does not cost all of it.
 //
-// Copies are in one or several directories (place.go). What is kept survives a restart: a manifest in each, one line per segment, is
-// all that is read then. A file is opened when a query first asks for it. Copies are verified whole when they arrive, and all that is
-// held is verified again in the background (scrub.go). A copy that is gone, damaged or the file of another segment is fetched again
-// (repair.go).
+// Copies are in one or several directories (place.go). What is kept survives a restart: a manifest
+// in each, one line per segment, is all that is read then. A file is opened when a query first asks
+// for it. Copies are verified whole when they arrive, and all that is held is verified again in the
+// background (scrub.go). A copy that is gone, damaged or the file of another segment is fetched
+// again (repair.go).
 //
-// Elsewhere on purpose: which segments a node should hold (package duty), and what a query does with one (package exec).
+// Elsewhere on purpose: which segments a node should hold (package duty), and what a query does
+// with one (package exec).
 package cache
 
 import (
@@ -39,7 +42,8 @@ import (
 )
 
 const (
-	// maxMapped is how many files stay mapped when no query uses them. Linux gives a process 65,530 mappings by default.
+	// maxMapped is how many files stay mapped when no query uses them. Linux gives a process 65,530
+	// mappings by default.
 	maxMapped = 20_000
 
 	// copyBytes is what is read from deep storage at a time.
@@ -85,7 +89,8 @@ type Cache struct {
 	}
 }
 
-// file is one file of deep storage, which several segments may share. Its fields belong to the Cache's mutex, but for key and opening.
+// file is one file of deep storage, which several segments may share. Its fields belong to the
+// Cache's mutex, but for key and opening.
 type file struct {
 	key     string
 	at      *place // nil: it was not fetched yet
@@ -102,8 +107,8 @@ type file struct {
 	opening sync.Mutex // held while the file is opened or fetched again
 }
 
-// Open returns the cache in its places, with what it held when it was last used. What was in a place that is no longer one is as if it had not
-// been loaded.
+// Open returns the cache in its places, with what it held when it was last used. What was in a
+// place that is no longer one is as if it had not been loaded.
 func Open(opts Options) (*Cache, error) {
 	c := &Cache{opts: opts.withDefaults()}
 	c.life, c.end = context.WithCancel(context.Background())
@@ -144,8 +149,8 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Load makes the file of a segment local and keeps it until Drop. It returns when the segment can be queried, also after a restart.
-// To load what is loaded does nothing.
+// Load makes the file of a segment local and keeps it until Drop. It returns when the segment can
+// be queried, also after a restart. To load what is loaded does nothing.
 func (c *Cache) Load(ctx context.Context, id string, loadSpec json.RawMessage) error {
 	key, err := c.opts.Store.Key(loadSpec)
 	if err != nil {
@@ -217,8 +222,9 @@ func (c *Cache) Acquire(ctx context.Context, id string) (*segment.Segment, error
 	return c.open(ctx, f, id)
 }
 
-// Fetch returns the open segment of any id with a reference that the caller releases, and fetches its file if need be. The file stays
-// until its room is needed. The load spec is only asked for if the segment is not loaded.
+// Fetch returns the open segment of any id with a reference that the caller releases, and fetches
+// its file if need be. The file stays until its room is needed. The load spec is only asked for if
+// the segment is not loaded.
 func (c *Cache) Fetch(ctx context.Context, id string, loadSpec func() json.RawMessage) (*segment.Segment, error) {
 	c.mu.Lock()
 	loaded := c.mu.byID[id]
@@ -241,7 +247,8 @@ func (c *Cache) Fetch(ctx context.Context, id string, loadSpec func() json.RawMe
 		if err == nil || c.knows(f) {
 			return s, err
 		}
-		// Between the two it was dropped, or has made room for others: what failed is that its copy is gone.
+		// Between the two it was dropped, or has made room for others: what failed is that its copy is
+		// gone.
 	}
 }
 
@@ -305,8 +312,8 @@ func (c *Cache) closeLogsLocked() error {
 	return errors.Join(errs...)
 }
 
-// ensure returns the file with this key, fetched; one that was not there yet is fetched whole, or as far as it is asked for. Goroutines that want the
-// same file wait for one of them.
+// ensure returns the file with this key, fetched; one that was not there yet is fetched whole, or
+// as far as it is asked for. Goroutines that want the same file wait for one of them.
 func (c *Cache) ensure(ctx context.Context, id, key string, whole bool) (*file, error) {
 	for {
 		c.mu.Lock()
@@ -346,7 +353,8 @@ func (c *Cache) first(ctx context.Context, f *file, id string, whole bool) error
 	return nil
 }
 
-// fetch makes the file local, and opens it. Unless it is to be whole, what is large comes as it is asked for.
+// fetch makes the file local, and opens it. Unless it is to be whole, what is large comes as it is
+// asked for.
 func (c *Cache) fetch(ctx context.Context, f *file, id string, whole bool) (*segment.Segment, error) {
 	if disk, ok := c.opts.Store.(deepstore.OnDisk); ok {
 		f.inPlace = true
@@ -526,7 +534,8 @@ func (c *Cache) use(f *file) *segment.Segment {
 	return f.segment
 }
 
-// keep makes s, whose reference it takes over, the segment of f, and returns it with a reference for the caller.
+// keep makes s, whose reference it takes over, the segment of f, and returns it with a reference
+// for the caller.
 func (c *Cache) keep(f *file, s *segment.Segment) *segment.Segment {
 	s.Acquire() // it is open: the caller's reference has not been released
 	c.mu.Lock()
@@ -539,7 +548,8 @@ func (c *Cache) keep(f *file, s *segment.Segment) *segment.Segment {
 	return s
 }
 
-// mapLocked gives f its mapped segment, and unmaps the one that was unused for longest if they are too many.
+// mapLocked gives f its mapped segment, and unmaps the one that was unused for longest if they are
+// too many.
 func (c *Cache) mapLocked(f *file, s *segment.Segment) {
 	c.unmapLocked(f)
 	f.segment = s

@@ -301,8 +301,8 @@ func TestDamagedCopiesAreFetchedAgain(t *testing.T) {
 	}
 }
 
-// A copy that a query finds to be damaged is fetched again when it is next asked for, once for each time that it is found to be so; where deep
-// storage has nothing better the copy stays.
+// A copy that a query finds to be damaged is fetched again when it is next asked for, once for each
+// time that it is found to be so; where deep storage has nothing better the copy stays.
 func TestCopiesThatQueriesFindDamagedAreFetchedAgain(t *testing.T) {
 	ctx, b := context.Background(), newBench(t, 3)
 	whole := b.cache(t, b.far, 0)
@@ -325,7 +325,8 @@ func TestCopiesThatQueriesFindDamagedAreFetchedAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// read opens the segment anew, as after a restart: bytes that were found good once are not looked at again.
+	// read opens the segment anew, as after a restart: bytes that were found good once are not looked
+	// at again.
 	read := func(c *Cache) error {
 		t.Helper()
 		s, err := c.Acquire(ctx, id(2))

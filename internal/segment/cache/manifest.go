@@ -23,21 +23,23 @@ type line struct {
 	Dropped bool   `json:"dropped,omitempty"`
 }
 
-// manifest is the list of loaded segments on disk. It is appended to, and written anew when most of it is history. A last line that
-// a crash has cut off is ignored: that segment was not reported as loaded.
+// manifest is the list of loaded segments on disk. It is appended to, and written anew when most of
+// it is history. A last line that a crash has cut off is ignored: that segment was not reported as
+// loaded.
 type manifest struct {
 	path  string
 	file  *os.File // nil: it could not be made yet, for want of room
 	lines int
-	// torn says that the last line may lack its end: the file could not be written anew when it was opened.
+	// torn says that the last line may lack its end: the file could not be written anew when it was
+	// opened.
 	torn bool
 }
 
 // maxLineBytes bounds a line that is read.
 const maxLineBytes = 1 << 20
 
-// openManifest reads the manifest at path and calls each for every segment that is loaded. It is then written anew with those that
-// each takes, so that what is appended never follows half a line.
+// openManifest reads the manifest at path and calls each for every segment that is loaded. It is
+// then written anew with those that each takes, so that what is appended never follows half a line.
 func openManifest(path string, each func(line) (taken bool)) (*manifest, error) {
 	live, err := readManifest(path)
 	if err != nil {
@@ -61,8 +63,8 @@ func (m *manifest) reopen() (err error) {
 	return nil
 }
 
-// readManifest returns the segments that are loaded, by id. Lines that can't be read are passed over: their segments are loaded again
-// when somebody asks for them.
+// readManifest returns the segments that are loaded, by id. Lines that can't be read are passed
+// over: their segments are loaded again when somebody asks for them.
 func readManifest(path string) (map[string]line, error) {
 	live := map[string]line{}
 	file, err := os.Open(path)

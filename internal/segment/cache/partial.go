@@ -13,14 +13,15 @@ import (
 	"github.com/hengedb/henge/internal/segment"
 )
 
-// partials is the directory of files that are there in part. Nobody knows them after a restart: it is emptied at the start.
+// partials is the directory of files that are there in part. Nobody knows them after a restart: it
+// is emptied at the start.
 const partials = "partial"
 
 // wholeBelow is the size up to which a file is fetched whole: asking for it in parts takes longer.
 const wholeBelow = 256 << 10
 
-// partial is a file of which queries have asked for some columns: it has its full size, with holes for what nobody has asked for, which take no
-// room. It implements segment.Source.
+// partial is a file of which queries have asked for some columns: it has its full size, with holes
+// for what nobody has asked for, which take no room. It implements segment.Source.
 type partial struct {
 	c      *Cache
 	f      *file
@@ -34,7 +35,8 @@ type partial struct {
 	have spans // under mu
 }
 
-// fetchPart opens the file of an object whose columns come as they are asked for. The object stays open.
+// fetchPart opens the file of an object whose columns come as they are asked for. The object stays
+// open.
 func (c *Cache) fetchPart(ctx context.Context, f *file, id string, o deepstore.Object) (*segment.Segment, error) {
 	p, err := c.newPartial(f, id, o)
 	if err != nil {
@@ -162,7 +164,8 @@ func (p *partial) Spoiled(off, n int64) {
 	p.have.remove(span{off, off + n})
 }
 
-// close gives the room of the file back. Queries that have it mapped keep what is there, and read the rest elsewhere (Read).
+// close gives the room of the file back. Queries that have it mapped keep what is there, and read
+// the rest elsewhere (Read).
 func (p *partial) close() { os.Remove(p.path) } // the next start finds what stays
 
 // complete makes a whole file of one that is there in part, and verifies it. Its reference is f's.

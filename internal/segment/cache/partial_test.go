@@ -51,7 +51,8 @@ const wideColumns, wideRows = 30, 20_000
 // value is what column c has in a row of the wide segments.
 func value(c, row int) int64 { return int64(row)*int64(c+1)*7919 ^ int64(c)<<40 }
 
-// wide puts segments w0, w1, ... of many columns into the deep storage, and returns the size of one.
+// wide puts segments w0, w1, ... of many columns into the deep storage, and returns the size of
+// one.
 func (b *bench) wide(t *testing.T, n int) (size int64) {
 	t.Helper()
 	for i := range n {
@@ -300,8 +301,9 @@ func (o *stuckObject) ReadAt(p []byte, off int64) (int, error) {
 	return o.Object.ReadAt(p, off)
 }
 
-// TestADeepStorageThatDoesNotAnswer has queries ask for what it does not give: they end when they are told to, those that wait for another one's request
-// too, and what is there can be read all the time.
+// TestADeepStorageThatDoesNotAnswer has queries ask for what it does not give: they end when they
+// are told to, those that wait for another one's request too, and what is there can be read all the
+// time.
 func TestADeepStorageThatDoesNotAnswer(t *testing.T) {
 	b := newBench(t, 0)
 	b.wide(t, 1)
@@ -328,7 +330,8 @@ func TestADeepStorageThatDoesNotAnswer(t *testing.T) {
 	check(t, s, 5, 0)
 }
 
-// TestSegmentsSurviveAMoveOfDeepStorage has segments that were mapped in a directory come from far, and then from the directory again.
+// TestSegmentsSurviveAMoveOfDeepStorage has segments that were mapped in a directory come from far,
+// and then from the directory again.
 func TestSegmentsSurviveAMoveOfDeepStorage(t *testing.T) {
 	b := newBench(t, 2)
 	for i, store := range []deepstore.Store{b.local, b.far, b.local} {
@@ -352,7 +355,8 @@ func TestSegmentsSurviveAMoveOfDeepStorage(t *testing.T) {
 	}
 }
 
-// TestManyLocalSegmentsAreReadyAtOnce opens a cache that holds ten thousand segments: their files are not looked at, and so need not be there.
+// TestManyLocalSegmentsAreReadyAtOnce opens a cache that holds ten thousand segments: their files
+// are not looked at, and so need not be there.
 func TestManyLocalSegmentsAreReadyAtOnce(t *testing.T) {
 	const segments = 10_000
 	b := newBench(t, 1)

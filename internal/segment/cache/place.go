@@ -21,7 +21,8 @@ type Place struct {
 	Dir string
 	// MaxBytes bounds the files that are held here, copied or not; 0: they are not bounded.
 	MaxBytes int64
-	// FreePercent is how much of the file system stays free, 0 to 100: what does not leave it so goes to another place.
+	// FreePercent is how much of the file system stays free, 0 to 100: what does not leave it so goes
+	// to another place.
 	FreePercent float64
 }
 
@@ -48,8 +49,8 @@ type place struct {
 	log  *manifest
 }
 
-// openPlace makes the directories of a place, empties those of what was under way, and calls each for what the manifest has. What each does not take
-// is no longer in it.
+// openPlace makes the directories of a place, empties those of what was under way, and calls each
+// for what the manifest has. What each does not take is no longer in it.
 func openPlace(o Place, each func(p *place, l line) (taken bool)) (*place, error) {
 	for _, name := range []string{arriving, partials} {
 		temp := filepath.Join(o.Dir, name)
@@ -80,7 +81,8 @@ func (p *place) left() int64 {
 	return p.MaxBytes - p.used
 }
 
-// spares reports whether the file system has its free part when so many bytes more are written. Where nobody knows, it has.
+// spares reports whether the file system has its free part when so many bytes more are written.
+// Where nobody knows, it has.
 func (p *place) spares(size int64) bool {
 	if p.FreePercent <= 0 {
 		return true
@@ -93,7 +95,8 @@ func (p *place) spares(size int64) bool {
 	return float64(s.Bavail)*block-float64(size) >= p.FreePercent/100*float64(s.Blocks)*block
 }
 
-// chooseLocked returns the place for a file: the first in the order of the strategy that has room for it, or could make room.
+// chooseLocked returns the place for a file: the first in the order of the strategy that has room
+// for it, or could make room.
 func (c *Cache) chooseLocked(id string, size int64) (*place, error) {
 	if len(c.mu.places) == 1 && c.mu.places[0].FreePercent <= 0 {
 		return c.mu.places[0], nil // it says what it lacks when the room is taken

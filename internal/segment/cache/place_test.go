@@ -75,7 +75,8 @@ func TestStrategiesChooseThePlace(t *testing.T) {
 	}
 }
 
-// What makes room is what lies in the place where the room is wanted, and who finds none is told of all.
+// What makes room is what lies in the place where the room is wanted, and who finds none is told of
+// all.
 func TestRoomIsMadeInThePlaceThatHasIt(t *testing.T) {
 	b := newBench(t, 5)
 	c := b.at(t, LeastBytesUsed, b.far, Place{}, Place{})
@@ -106,8 +107,8 @@ func TestRoomIsMadeInThePlaceThatHasIt(t *testing.T) {
 	}
 }
 
-// A disk that is taken away takes its segments with it and no others; when it comes back, what is elsewhere by then stays there, and what is dropped
-// does not come back.
+// A disk that is taken away takes its segments with it and no others; when it comes back, what is
+// elsewhere by then stays there, and what is dropped does not come back.
 func TestPlacesComeAndGo(t *testing.T) {
 	b := newBench(t, 4)
 	c := b.at(t, RoundRobin, b.far, Place{}, Place{})

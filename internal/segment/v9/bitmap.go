@@ -63,9 +63,10 @@ func eachRoaring(b []byte, f func(row uint64) bool) bool {
 	return true
 }
 
-// eachConcise decodes the words of a Concise set ("Concise: Compressed 'n' Composable Integer Set", Colantonio and Di Pietro, 2010): a word with the
-// highest bit is 31 rows; others are a fill of 31-row blocks, one more than their low 25 bits say, all with the second-highest bit as value
-// but for one row of the first block, which the five bits between name (1: the first row; 0: none).
+// eachConcise decodes the words of a Concise set ("Concise: Compressed 'n' Composable Integer Set",
+// Colantonio and Di Pietro, 2010): a word with the highest bit is 31 rows; others are a fill of
+// 31-row blocks, one more than their low 25 bits say, all with the second-highest bit as value but
+// for one row of the first block, which the five bits between name (1: the first row; 0: none).
 func eachConcise(b []byte, f func(row uint64) bool) bool {
 	if len(b)%4 != 0 {
 		return false

@@ -4,8 +4,9 @@ import (
 	"encoding/binary"
 )
 
-// blobs are opaque values one after the other, cut into compressed blocks without regard to them. They are three parts: base has the number of
-// values, base_offsets their ends, base_compressed their bytes.
+// blobs are opaque values one after the other, cut into compressed blocks without regard to them.
+// They are three parts: base has the number of values, base_offsets their ends, base_compressed
+// their bytes.
 func (s *smoosh) blobs(base string, order binary.ByteOrder) ([]string, error) {
 	head, err := s.open(base)
 	if err != nil {
@@ -42,7 +43,8 @@ func (s *smoosh) blobs(base string, order binary.ByteOrder) ([]string, error) {
 	return out, nil
 }
 
-// joined decompresses the blocks of a part into one piece. All blocks but the last decompress to the same size.
+// joined decompresses the blocks of a part into one piece. All blocks but the last decompress to
+// the same size.
 func (s *smoosh) joined(name string, order binary.ByteOrder) ([]byte, error) {
 	c, err := s.open(name)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// common is a column of the common format: what the reference makes of columns whose type it finds out itself. Its part has a header only, the
-// values are in further parts.
+// common is a column of the common format: what the reference makes of columns whose type it finds
+// out itself. Its part has a header only, the values are in further parts.
 type common struct {
 	parts *smoosh
 	name  string
@@ -138,8 +138,8 @@ func (col *common) texts() ([]string, bool, error) {
 	return texts, hasNull, c.err
 }
 
-// dictionaries are the values that codes of a column of arrays or mixed values mean: first the texts, then the longs, the doubles and the arrays,
-// whose elements are such codes. Code 0 is null.
+// dictionaries are the values that codes of a column of arrays or mixed values mean: first the
+// texts, then the longs, the doubles and the arrays, whose elements are such codes. Code 0 is null.
 type dictionaries struct {
 	texts   []string
 	longs   []int64
@@ -171,8 +171,8 @@ func (col *common) dictionaries() (d dictionaries, err error) {
 	return d, c.err
 }
 
-// variants reads a column of arrays or of mixed values, all as the one type of the column: numbers as texts among texts, single values as arrays
-// among arrays.
+// variants reads a column of arrays or of mixed values, all as the one type of the column: numbers
+// as texts among texts, single values as arrays among arrays.
 func (col *common) variants() (*vector.Vector, error) {
 	d, err := col.dictionaries()
 	if err != nil {

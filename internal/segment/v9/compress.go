@@ -69,7 +69,8 @@ func (f *inflater) block(packed []byte) ([]byte, error) {
 	return packed, nil
 }
 
-// inflateLZF decodes chunks "ZV", kind, length, [length when decoded], bytes, as the LZF library of the reference frames them.
+// inflateLZF decodes chunks "ZV", kind, length, [length when decoded], bytes, as the LZF library of
+// the reference frames them.
 func inflateLZF(in, out []byte) ([]byte, error) {
 	for len(in) > 0 {
 		if len(in) < 5 || in[0] != 'Z' || in[1] != 'V' {
@@ -101,7 +102,8 @@ func inflateLZF(in, out []byte) ([]byte, error) {
 	return out, nil
 }
 
-// inflateChunk decodes one chunk of LZF: runs of up to 32 plain bytes, and copies of what was up to 8 KiB before.
+// inflateChunk decodes one chunk of LZF: runs of up to 32 plain bytes, and copies of what was up to
+// 8 KiB before.
 func inflateChunk(in, out []byte, size int) ([]byte, error) {
 	start := len(out)
 	for len(in) > 0 {
@@ -141,7 +143,8 @@ func inflateChunk(in, out []byte, size int) ([]byte, error) {
 	return out, nil
 }
 
-// blocks are values of a fixed width in compressed blocks of the same number of values each, the last one perhaps of fewer.
+// blocks are values of a fixed width in compressed blocks of the same number of values each, the
+// last one perhaps of fewer.
 type blocks struct {
 	*indexed
 	method byte
@@ -149,7 +152,8 @@ type blocks struct {
 	per    int // values in a block
 }
 
-// each calls f with the bytes of each block in turn, decompressed, and the number of values in it. need is how many bytes so many values take.
+// each calls f with the bytes of each block in turn, decompressed, and the number of values in it.
+// need is how many bytes so many values take.
 func (b *blocks) each(need func(values int) int, f func(block []byte, values int) error) error {
 	if b.total == 0 {
 		return nil

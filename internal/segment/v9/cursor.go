@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// cursor reads the bytes of a part from the front. After the first error it gives zeros, and err has the error.
+// cursor reads the bytes of a part from the front. After the first error it gives zeros, and err
+// has the error.
 type cursor struct {
 	part string
 	b    []byte

@@ -4,7 +4,8 @@ import (
 	"encoding/binary"
 )
 
-// fixed reads a dictionary of values of one width. Null, where it is one of the values, is the first and has no bytes.
+// fixed reads a dictionary of values of one width. Null, where it is one of the values, is the
+// first and has no bytes.
 func fixed[T any](c *cursor, order binary.ByteOrder, width int, value func([]byte) T) (values []T, hasNull bool) {
 	c.version("a dictionary of numbers", 0)
 	hasNull = c.byte()&1 != 0

@@ -5,8 +5,9 @@ import (
 	"fmt"
 )
 
-// indexed is a list of values of any length, some of them null. It is in one piece (version 1) or, where that would be too long, in further
-// parts: the ends of the values, and the values by groups of a power of two (version 2).
+// indexed is a list of values of any length, some of them null. It is in one piece (version 1) or,
+// where that would be too long, in further parts: the ends of the values, and the values by groups
+// of a power of two (version 2).
 type indexed struct {
 	part   string
 	n      int

@@ -4,7 +4,8 @@ import (
 	"encoding/binary"
 )
 
-// codes reads single dictionary codes: plain (version 0) or in compressed blocks (version 2), of 1 to 4 bytes each.
+// codes reads single dictionary codes: plain (version 0) or in compressed blocks (version 2), of 1
+// to 4 bytes each.
 func (c *cursor) codes(order binary.ByteOrder, parts *smoosh) []uint32 {
 	switch c.version("a list of codes", 0, 2) {
 	case 0:
@@ -75,8 +76,8 @@ func codeAt(b []byte, width int, order binary.ByteOrder) uint32 {
 	return order.Uint32(b)
 }
 
-// lists reads several codes a row, as the ends of the rows in the codes: plain (version 1), or compressed with the starts of the rows as codes
-// (version 2) or as numbers (version 3).
+// lists reads several codes a row, as the ends of the rows in the codes: plain (version 1), or
+// compressed with the starts of the rows as codes (version 2) or as numbers (version 3).
 func (c *cursor) lists(order binary.ByteOrder, parts *smoosh) (ends, codes []uint32) {
 	switch c.version("a list of lists of codes", 1, 2, 3) {
 	case 1:

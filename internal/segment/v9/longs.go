@@ -14,7 +14,8 @@ const (
 // longWidths are the bits that packed values can have.
 var longWidths = []int{1, 2, 4, 8, 12, 16, 20, 24, 32, 40, 48, 56, 64}
 
-// longs reads a column of longs: compressed blocks or one piece, of plain values, of differences to the least one, or of places in a table.
+// longs reads a column of longs: compressed blocks or one piece, of plain values, of differences to
+// the least one, or of places in a table.
 func (c *cursor) longs(order binary.ByteOrder, parts *smoosh) []int64 {
 	version := c.version("a list of longs", 1, 2)
 	b := &blocks{total: c.count(), per: c.count(), method: lzf}

@@ -7,7 +7,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// nestedColumn reads a column of nested values: each row's is a Smile document in the blobs of base.__raw. The typed columns of its paths are left.
+// nestedColumn reads a column of nested values: each row's is a Smile document in the blobs of
+// base.__raw. The typed columns of its paths are left.
 func nestedColumn(parts *smoosh, base string, order binary.ByteOrder, kind bitmapKind, nulls bool, rows int) (*vector.Vector, error) {
 	raw := base + ".__raw"
 	if !parts.has(raw) {
@@ -71,7 +72,8 @@ func withoutEmpty(v *vector.Vector) *vector.Vector {
 	return v
 }
 
-// columnMeta is what columns of older nested formats and compressed complex columns say of themselves.
+// columnMeta is what columns of older nested formats and compressed complex columns say of
+// themselves.
 type columnMeta struct {
 	ByteOrder string `json:"byteOrder"`
 	HasNulls  *bool  `json:"hasNulls"`
@@ -101,10 +103,12 @@ func (c *cursor) oldNested(parts *smoosh, rows int) (*vector.Vector, error) {
 	return nestedColumn(parts, m.Base, order, m.Bitmaps.Type, m.nulls(), rows)
 }
 
-// compressedComplex is the first byte of a complex column in compressed blocks; others begin with the version of a plain list.
+// compressedComplex is the first byte of a complex column in compressed blocks; others begin with
+// the version of a plain list.
 const compressedComplex = 0x7f
 
-// emptySketches are the sketches without a value that are kept as no bytes, in the form that they have here.
+// emptySketches are the sketches without a value that are kept as no bytes, in the form that they
+// have here.
 var emptySketches = map[vector.Type]string{
 	complexTypes["quantilesDoublesSketch"]: "\x01\x03\x08\x1e\x80\x00\x00\x00",
 	complexTypes["thetaSketch"]:            "\x01\x03\x03\x00\x00\x1e\x00\x00",

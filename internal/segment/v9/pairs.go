@@ -6,20 +6,23 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// pairTypes are the types of the first and last values of rollups: a time, and the value that a row had then.
+// pairTypes are the types of the first and last values of rollups: a time, and the value that a row
+// had then.
 var pairTypes = map[string]vector.Type{
 	"serializablePairLongLong": vector.ComplexOf("serializablePairLongLong"), "serializablePairLongDouble": vector.ComplexOf("serializablePairLongDouble"),
 	"serializablePairLongFloat": vector.ComplexOf("serializablePairLongFloat"), "serializablePairLongString": vector.ComplexOf("serializablePairLongString"),
 }
 
-// pairCells is the version of pairs in cells, which have times as distances from the least one. Lists of pairs begin with the version of a list.
+// pairCells is the version of pairs in cells, which have times as distances from the least one.
+// Lists of pairs begin with the version of a list.
 const pairCells = 3
 
-// shortTimes marks distances of four bytes, in the second byte of the column; otherwise they have eight.
+// shortTimes marks distances of four bytes, in the second byte of the column; otherwise they have
+// eight.
 const shortTimes = 0x80
 
-// pairs reads a column of times and values. As they are here: the time, big endian, then the value or, where it is null, nothing; a text has a byte in
-// front (agg.TimedTextType).
+// pairs reads a column of times and values. As they are here: the time, big endian, then the value
+// or, where it is null, nothing; a text has a byte in front (agg.TimedTextType).
 func (c *cursor) pairs(t vector.Type, parts *smoosh, rows int) (*vector.Vector, error) {
 	if len(c.b) == 0 || c.b[0] != pairCells {
 		return c.pairList(t, parts, rows)
@@ -94,7 +97,8 @@ func (c *cursor) little(width int) (n uint64) {
 	return n
 }
 
-// pairList reads a list of times and texts: eight bytes, a length and so many bytes. Nothing tells null from a text without a character: it is null.
+// pairList reads a list of times and texts: eight bytes, a length and so many bytes. Nothing tells
+// null from a text without a character: it is null.
 func (c *cursor) pairList(t vector.Type, parts *smoosh, rows int) (*vector.Vector, error) {
 	if t != pairTypes["serializablePairLongString"] {
 		c.version("a column of pairs", pairCells)
@@ -130,8 +134,8 @@ func (c *cursor) pairList(t vector.Type, parts *smoosh, rows int) (*vector.Vecto
 	return withoutEmpty(&vector.Vector{Type: t, Len: rows, Strings: values}), nil
 }
 
-// cellBytes reads bytes in compressed blocks: the size of all, the size of the places of the blocks, these, the size of the blocks, and the blocks. Numbers
-// are little endian.
+// cellBytes reads bytes in compressed blocks: the size of all, the size of the places of the
+// blocks, these, the size of the blocks, and the blocks. Numbers are little endian.
 func (c *cursor) cellBytes() ([]byte, error) {
 	all := cursor{part: c.part, b: c.take(int(int32(c.little(4)))), err: c.err}
 	places := all.take(int(int32(all.little(4))))

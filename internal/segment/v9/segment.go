@@ -89,7 +89,8 @@ func orderOf(name string) binary.ByteOrder {
 	return binary.LittleEndian
 }
 
-// complexTypes are the opaque types whose values are the same bytes here, by the names that releases gave them.
+// complexTypes are the opaque types whose values are the same bytes here, by the names that
+// releases gave them.
 var complexTypes = map[string]vector.Type{
 	"HLLSketch": vector.ComplexOf("HLLSketch"), "HLLSketchBuild": vector.ComplexOf("HLLSketch"), "HLLSketchMerge": vector.ComplexOf("HLLSketch"),
 	"thetaSketch": vector.ComplexOf("thetaSketch"), "thetaSketchBuild": vector.ComplexOf("thetaSketch"), "thetaSketchMerge": vector.ComplexOf("thetaSketch"),
@@ -99,7 +100,8 @@ var complexTypes = map[string]vector.Type{
 	"json":        vector.JSON,
 }
 
-// Open reads what a segment says of itself. The files must stay where they are while the Segment is used.
+// Open reads what a segment says of itself. The files must stay where they are while the Segment is
+// used.
 func Open(files fs.FS) (*Segment, error) {
 	const versionFile = "version.bin"
 	version, err := readWhole(files, versionFile)
@@ -181,7 +183,8 @@ func (s *Segment) readIndex() ([]string, error) {
 	return append(first, names...), nil // a name that comes twice counts once
 }
 
-// readMetadata reads metadata.drd. Aggregators that it can't be read for are no reason to refuse a segment, as in the reference.
+// readMetadata reads metadata.drd. Aggregators that it can't be read for are no reason to refuse a
+// segment, as in the reference.
 func (s *Segment) readMetadata() error {
 	if !s.parts.has("metadata.drd") {
 		return nil
@@ -289,7 +292,8 @@ func (s *Segment) time() ([]int64, error) {
 	return times, c.err
 }
 
-// Read returns the values of a column. Texts come as codes into a dictionary, whose entries need not be sorted nor all be used.
+// Read returns the values of a column. Texts come as codes into a dictionary, whose entries need
+// not be sorted nor all be used.
 func (s *Segment) Read(name string) (*vector.Vector, error) {
 	col := s.Column(name)
 	if col == nil {
@@ -358,7 +362,8 @@ func (s *Segment) values(col *Column, c *cursor) (*vector.Vector, error) {
 	return common.read()
 }
 
-// nullable reads a column of numbers that says how long its values are, because a bitmap of the nulls may follow them.
+// nullable reads a column of numbers that says how long its values are, because a bitmap of the
+// nulls may follow them.
 func (s *Segment) nullable(col *Column, c *cursor, order binary.ByteOrder) (v *vector.Vector, err error) {
 	values := &cursor{part: c.part, b: c.take(c.count()), err: c.err}
 	switch col.Type {

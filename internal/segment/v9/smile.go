@@ -10,8 +10,9 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// smileJSON returns a document in Smile, the binary form of JSON that nested values are kept in, as JSON text. The form is that of version 1.0.5
-// of its specification (smile-format-specification, FasterXML).
+// smileJSON returns a document in Smile, the binary form of JSON that nested values are kept in, as
+// JSON text. The form is that of version 1.0.5 of its specification (smile-format-specification,
+// FasterXML).
 func smileJSON(part, document string) (string, error) {
 	d := &smile{cursor: cursor{part: part, b: []byte(document)}}
 	if head := string(d.take(3)); head != ":)\n" {
@@ -119,7 +120,8 @@ func (d *smile) number(x float64, bits int) {
 	d.out = vector.AppendDouble(d.out, x)
 }
 
-// vint reads 7 bits a byte, the highest first, and 6 of the last one, which has the highest bit set.
+// vint reads 7 bits a byte, the highest first, and 6 of the last one, which has the highest bit
+// set.
 func (d *smile) vint() uint64 {
 	v := uint64(0)
 	for range 11 {

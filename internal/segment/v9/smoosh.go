@@ -10,7 +10,8 @@ import (
 	"strings"
 )
 
-// smoosh is the table of the parts of a segment. Parts are read when they are asked for, and kept by nobody here.
+// smoosh is the table of the parts of a segment. Parts are read when they are asked for, and kept
+// by nobody here.
 type smoosh struct {
 	files fs.FS
 	parts map[string]place
@@ -21,7 +22,8 @@ type place struct {
 	from, to int64
 }
 
-// openSmoosh reads meta.smoosh: a first line "v1,maximal file size,number of files", then one "name,file,from,to" for each part.
+// openSmoosh reads meta.smoosh: a first line "v1,maximal file size,number of files", then one
+// "name,file,from,to" for each part.
 func openSmoosh(files fs.FS) (*smoosh, error) {
 	const meta = "meta.smoosh"
 	text, err := readWhole(files, meta)

@@ -14,7 +14,8 @@ const (
 	flagStreamLists = 2
 )
 
-// strings reads a column of dictionary codes, one or several a row. The indexes behind the codes are left.
+// strings reads a column of dictionary codes, one or several a row. The indexes behind the codes
+// are left.
 func (c *cursor) strings(order binary.ByteOrder, parts *smoosh) *vector.Vector {
 	version, flags := c.version("a column of texts", 0, 1, 2, 3), 0
 	if version >= firstWithFlags {
@@ -51,7 +52,8 @@ func (c *cursor) textVector(codes []uint32, texts []string, hasNull bool) *vecto
 	return v
 }
 
-// multiVector makes lists of codes into lists of texts. A row without a value is null, as is one whose only value is null.
+// multiVector makes lists of codes into lists of texts. A row without a value is null, as is one
+// whose only value is null.
 func (c *cursor) multiVector(ends, codes []uint32, texts []string, hasNull bool) *vector.Vector {
 	child := c.textVector(codes, texts, hasNull)
 	if c.err != nil {

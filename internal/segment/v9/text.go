@@ -4,10 +4,12 @@ import (
 	"encoding/binary"
 )
 
-// encodedDictionary is the first byte of a dictionary that says how it is encoded; another one is already the version of a plain list.
+// encodedDictionary is the first byte of a dictionary that says how it is encoded; another one is
+// already the version of a plain list.
 const encodedDictionary = 0x7f
 
-// dictionary reads a dictionary of texts: a list, or front-coded. Null, where it is one of the values, is the first of them.
+// dictionary reads a dictionary of texts: a list, or front-coded. Null, where it is one of the
+// values, is the first of them.
 func (c *cursor) dictionary(order binary.ByteOrder, parts *smoosh) (texts []string, hasNull bool) {
 	if c.err == nil && len(c.b) > 0 && c.b[0] == encodedDictionary {
 		c.byte()
@@ -37,8 +39,9 @@ func (c *cursor) dictionary(order binary.ByteOrder, parts *smoosh) (texts []stri
 	return texts, len(null) > 0 && null[0]
 }
 
-// frontCoded reads buckets of texts, of which the first is whole and the others are the length of the prefix that they share, with the first
-// (version 0) or the one before (version 1), and what follows it.
+// frontCoded reads buckets of texts, of which the first is whole and the others are the length of
+// the prefix that they share, with the first (version 0) or the one before (version 1), and what
+// follows it.
 func (c *cursor) frontCoded(order binary.ByteOrder) (texts []string, hasNull bool) {
 	version := c.version("a front-coded dictionary", 0, 1)
 	body, n, bucket, hasNull := c.buckets()
@@ -76,7 +79,8 @@ func (c *cursor) frontCoded(order binary.ByteOrder) (texts []string, hasNull boo
 	return texts, hasNull
 }
 
-// buckets reads what front-coded dictionaries of texts and of lists have in front, and skips the places of the buckets, which are read in turn.
+// buckets reads what front-coded dictionaries of texts and of lists have in front, and skips the
+// places of the buckets, which are read in turn.
 func (c *cursor) buckets() (body *cursor, n, bucket int, hasNull bool) {
 	bucket = int(c.byte())
 	hasNull = c.byte() == 1
@@ -96,7 +100,8 @@ func (c *cursor) buckets() (body *cursor, n, bucket int, hasNull bool) {
 	return body, n, bucket, hasNull
 }
 
-// frontCodedLists reads a dictionary of lists of numbers, front-coded as in version 1 of texts. Null is nil.
+// frontCodedLists reads a dictionary of lists of numbers, front-coded as in version 1 of texts.
+// Null is nil.
 func (c *cursor) frontCodedLists(order binary.ByteOrder) [][]uint32 {
 	c.version("a dictionary of arrays", 0)
 	body, n, bucket, hasNull := c.buckets()

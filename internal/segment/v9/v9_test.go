@@ -546,8 +546,8 @@ func TestUnknownThingsAreRefused(t *testing.T) {
 	}
 }
 
-// TestDamageIsTold cuts and changes a segment: no byte may make reading it panic, and a cut is always told.
-// blocked is bytes in blocks of so many, as cells are kept.
+// TestDamageIsTold cuts and changes a segment: no byte may make reading it panic, and a cut is
+// always told. blocked is bytes in blocks of so many, as cells are kept.
 func blocked(t *testing.T, b []byte, size int) []byte {
 	t.Helper()
 	places, blocks := littleInts(0), []byte(nil)
@@ -566,7 +566,8 @@ func littleInts(n ...int) (out []byte) {
 	return out
 }
 
-// Texts with their times may be kept in cells, too, if a property of the releases after 26 says so: in blocks that cut values anywhere.
+// Texts with their times may be kept in cells, too, if a property of the releases after 26 says so:
+// in blocks that cut values anywhere.
 func TestPairsInCells(t *testing.T) {
 	text := strings.Repeat("aaaabbbb", 20)
 	for name, x := range map[string]struct {

@@ -1,5 +1,6 @@
-// Package functiondoc writes docs/functions.md, the reference of all functions, from the catalogs of packages expr and agg. A test compares
-// the file with what the code says, so that the two can't drift apart.
+// Package functiondoc writes docs/functions.md, the reference of all functions, from the catalogs
+// of packages expr and agg. A test compares the file with what the code says, so that the two can't
+// drift apart.
 package functiondoc
 
 //go:generate go run ./gen ../../../docs/functions.md

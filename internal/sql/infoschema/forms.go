@@ -1,6 +1,7 @@
 package infoschema
 
-// Form is what is called or written like a function and is in no catalog of functions: its arguments are not bound as those of functions are.
+// Form is what is called or written like a function and is in no catalog of functions: its
+// arguments are not bound as those of functions are.
 type Form struct {
 	Name string
 	// Aggregator says that it is listed as one: window functions are, as in the reference.

@@ -15,7 +15,8 @@ import (
 
 // Catalog is what INFORMATION_SCHEMA describes.
 type Catalog struct {
-	// Name is the catalog and the schema of datasources: the API name of the request, "service" or an alias.
+	// Name is the catalog and the schema of datasources: the API name of the request, "service" or an
+	// alias.
 	Name string
 	// Tables are the datasources and lookups; system tables are added by themselves.
 	Tables []Table
@@ -48,7 +49,8 @@ func Rows(c *Catalog, name string, cols []plan.Column) (*vector.Batch, error) {
 	return Batch(all, rows, cols)
 }
 
-// Batch makes a batch with the columns cols, by name, of rows that have the columns all. Values are nil, string or int64.
+// Batch makes a batch with the columns cols, by name, of rows that have the columns all. Values are
+// nil, string or int64.
 func Batch(all []plan.Column, rows [][]any, cols []plan.Column) (*vector.Batch, error) {
 	out := &vector.Batch{N: len(rows), Cols: make([]*vector.Vector, len(cols))}
 	for i, col := range cols {

@@ -1,8 +1,9 @@
 // Package infoschema gives the tables of INFORMATION_SCHEMA and the columns of those of sys.
 //
-// Columns says what a table looks like; the binder of package sql asks it. Rows builds the rows of an INFORMATION_SCHEMA table from a
-// Catalog, a plain list of what there is, which the caller has already cut to what the reader may see. The rows of sys come from where
-// the facts are (the broker, the coordinator) and are built there, in the order of Columns.
+// Columns says what a table looks like; the binder of package sql asks it. Rows builds the rows of
+// an INFORMATION_SCHEMA table from a Catalog, a plain list of what there is, which the caller has
+// already cut to what the reader may see. The rows of sys come from where the facts are (the
+// broker, the coordinator) and are built there, in the order of Columns.
 package infoschema
 
 import (
@@ -27,8 +28,9 @@ type table struct {
 	required map[string]bool
 }
 
-// define makes a table. Columns are VARCHAR, with # before the name BIGINT; with ! before that they are listed as not nullable, as the reference
-// lists them, also where it has NULLs in them: to the planner every column is nullable.
+// define makes a table. Columns are VARCHAR, with # before the name BIGINT; with ! before that they
+// are listed as not nullable, as the reference lists them, also where it has NULLs in them: to the
+// planner every column is nullable.
 func define(name string, columns ...string) table {
 	t := table{name: name, required: map[string]bool{}}
 	for _, c := range columns {
@@ -70,7 +72,8 @@ var schemas = map[string][]table{
 	},
 }
 
-// Columns returns the columns of a table of INFORMATION_SCHEMA or sys, nil if there is none of that name. Callers must not change them.
+// Columns returns the columns of a table of INFORMATION_SCHEMA or sys, nil if there is none of that
+// name. Callers must not change them.
 func Columns(schema, name string) []plan.Column {
 	for _, t := range schemas[schema] {
 		if t.name == name {
@@ -80,7 +83,8 @@ func Columns(schema, name string) []plan.Column {
 	return nil
 }
 
-// Required reports whether a column of a table of INFORMATION_SCHEMA or sys is listed as not nullable.
+// Required reports whether a column of a table of INFORMATION_SCHEMA or sys is listed as not
+// nullable.
 func Required(schema, name, column string) bool {
 	for _, t := range schemas[schema] {
 		if t.name == name {

@@ -13,7 +13,8 @@ const (
 	insteadOfReplace    = "* EXCLUDE (names), and beside it what replaces them"
 )
 
-// construct returns what to write instead of a construct that the token which failed is part of, "" if it is of none.
+// construct returns what to write instead of a construct that the token which failed is part of, ""
+// if it is of none.
 func (f *failure) construct() string {
 	tok, before := &f.toks[f.at], &f.toks[f.at-1]
 	switch {
@@ -36,7 +37,8 @@ func (f *failure) construct() string {
 // IsAsof reports whether an alias is the word before JOIN in other dialects.
 func IsAsof(alias string) bool { return strings.EqualFold(alias, "ASOF") }
 
-// isAsof reports whether the token that failed, or one before it in the same query, begins ASOF JOIN. The word itself is read as an alias.
+// isAsof reports whether the token that failed, or one before it in the same query, begins ASOF
+// JOIN. The word itself is read as an alias.
 func (f *failure) isAsof() bool {
 	for at := f.at; at >= 0 && !f.toks[at].is(kwSelect); at-- {
 		if IsAsof(f.source(&f.toks[at])) && at+1 < len(f.toks) && (f.toks[at+1].is(kwJoin) || f.toks[at+1].is(kwLeft)) {

@@ -97,8 +97,9 @@ func checkPrint(t *testing.T, s *Script) {
 	}
 }
 
-// Where the reference finds an unexpected token, so do we, mostly at the same place. Some of its errors are statements of ours: names that
-// it reserves, newer syntax. The numbers may only get better.
+// Where the reference finds an unexpected token, so do we, mostly at the same place. Some of its
+// errors are statements of ours: names that it reserves, newer syntax. The numbers may only get
+// better.
 func TestCorpusErrors(t *testing.T) {
 	const leastSame, mostAccepted = 416, 126
 	same, accepted, total := 0, 0, 0

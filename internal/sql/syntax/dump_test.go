@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// dump writes a tree as nested lists, without places: (Binary Op:+ Left:(Name a) Right:(Number 1)). Fields with zero values are left out.
-// It knows nothing of the grammar, so that equal dumps are equal trees.
+// dump writes a tree as nested lists, without places: (Binary Op:+ Left:(Name a) Right:(Number 1)).
+// Fields with zero values are left out. It knows nothing of the grammar, so that equal dumps are
+// equal trees.
 func dump(n any) string {
 	var b strings.Builder
 	dumpValue(&b, reflect.ValueOf(n))

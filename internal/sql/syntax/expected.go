@@ -33,8 +33,8 @@ func (n *notes) close() {
 	}
 }
 
-// nameImages are the forms of identifiers. Names in back quotes and brackets are the reference's and no form of ours, but clients know the
-// list by all five.
+// nameImages are the forms of identifiers. Names in back quotes and brackets are the reference's
+// and no form of ours, but clients know the list by all five.
 var nameImages = []string{
 	"<IDENTIFIER>", "<QUOTED_IDENTIFIER>", "<BACK_QUOTED_IDENTIFIER>", "<BRACKET_QUOTED_IDENTIFIER>", "<UNICODE_QUOTED_IDENTIFIER>",
 }
@@ -51,8 +51,9 @@ var operandImages = append(strings.Fields(`"+" "-" "NOT" "EXISTS" <UNSIGNED_INTE
 var infixImages = strings.Fields(`"." "NOT" "IN" "<" "<=" ">" ">=" "=" "<>" "!=" "BETWEEN" "LIKE" "ILIKE" "SIMILAR" "+" "-" "*" "/" "%"
 	"||" "AND" "OR" "IS" "CONTAINS" "OVERLAPS" "EQUALS" "PRECEDES" "SUCCEEDS" "IMMEDIATELY" "[" "::"`)
 
-// optionOrder is the order of options in an error, that of the reference: what ends the statement or the parentheses first, then clauses,
-// aliases, operators, set operations; what is not listed stands at the end as the grammar asked for it.
+// optionOrder is the order of options in an error, that of the reference: what ends the statement
+// or the parentheses first, then clauses, aliases, operators, set operations; what is not listed
+// stands at the end as the grammar asked for it.
 var optionOrder = rank(strings.Fields(`<EOF> ";" ")" "]" "ORDER" "LIMIT" "OFFSET" "FETCH" "NATURAL" "JOIN" "INNER" "LEFT" "RIGHT" "FULL"
 	"CROSS" "FROM" "," "WHERE" "GROUP" "HAVING" "WINDOW" "QUALIFY" "OUTER" "AS"`), nameImages, infixImages,
 	strings.Fields(`"UNION" "INTERSECT" "EXCEPT" "MINUS"`))
@@ -87,8 +88,8 @@ func sortOptions(images []string) {
 // needsOperand reports whether the options are those of an expression that must begin.
 func needsOperand(images []string) bool { return slices.Contains(images, `"EXISTS"`) }
 
-// failure is what is known of a text that does not parse: its parser, whose lexer and tokens are those of the whole text as far as it was
-// looked at, or only the last ones.
+// failure is what is known of a text that does not parse: its parser, whose lexer and tokens are
+// those of the whole text as far as it was looked at, or only the last ones.
 type failure struct {
 	*parser
 	rule func(*parser)
@@ -96,7 +97,8 @@ type failure struct {
 	far  bool // only the last tokens are known
 }
 
-// newFailure cuts the text that failed p once more, for all its tokens at once, if the one that failed is not too far.
+// newFailure cuts the text that failed p once more, for all its tokens at once, if the one that
+// failed is not too far.
 func newFailure(p *parser, rule func(*parser)) failure {
 	if p.failAt > maxNoted {
 		return failure{parser: p, rule: rule, at: p.failAt - p.lexer.before, far: true}
@@ -110,7 +112,8 @@ func newFailure(p *parser, rule func(*parser)) failure {
 	return failure{parser: p, rule: rule, at: p.failAt}
 }
 
-// options returns what could stand at the token with index at, where tokens is the text up to there or more.
+// options returns what could stand at the token with index at, where tokens is the text up to there
+// or more.
 func (f *failure) options(tokens []token, at int) []string {
 	again := parser{text: f.text, toks: tokens, hints: f.hints, notes: &notes{at: at}}
 	f.rule(&again)
@@ -118,7 +121,8 @@ func (f *failure) options(tokens []token, at int) []string {
 	return again.notes.images
 }
 
-// optionsBefore returns what could stand at the token before the one that failed, by reading the text with no token there.
+// optionsBefore returns what could stand at the token before the one that failed, by reading the
+// text with no token there.
 func (f *failure) optionsBefore() []string {
 	before := f.at - 1
 	if before < 0 {
@@ -158,7 +162,8 @@ func (f *failure) fault() error {
 	return advise(err, f.habit(options))
 }
 
-// farFault is fault for a token behind so many others that the text is not read again for what could have stood there.
+// farFault is fault for a token behind so many others that the text is not read again for what
+// could have stood there.
 func (f *failure) farFault(tok *token) error {
 	image := f.image(tok)
 	err := fault.SQLParse(tok.span(), "Received an unexpected token [%s] (line [%d], column [%d])", image, tok.line, tok.col).With("token", image)
@@ -181,9 +186,10 @@ func (f *failure) optionImage(t *token) string {
 	return tokenImage[t.kind]
 }
 
-// paired reports whether the reference looks at the token that failed together with the one before it, where before could stand: if a comma,
-// an operator or the word of a clause is one of several ways to go on, it decides only with the token behind it, so it reports the two and
-// the place of the first. Clients read "[, FROM]", "[= =]" and "[AS 'x']" from it.
+// paired reports whether the reference looks at the token that failed together with the one before
+// it, where before could stand: if a comma, an operator or the word of a clause is one of several
+// ways to go on, it decides only with the token behind it, so it reports the two and the place of
+// the first. Clients read "[, FROM]", "[= =]" and "[AS 'x']" from it.
 func (f *failure) paired(before []string) bool {
 	if f.at == 0 {
 		return false
@@ -224,8 +230,8 @@ func pairOptions(first string, prev, here []string) []string {
 	return slices.Concat(prev, pairs)
 }
 
-// meantAsName reports whether t, the token that failed, is a reserved word where a name must come, and would make sense as one with what
-// follows it.
+// meantAsName reports whether t, the token that failed, is a reserved word where a name must come,
+// and would make sense as one with what follows it.
 func (f *failure) meantAsName(t *token, options []string) bool {
 	if t.kind != tokWord || !t.keyword.isReserved() || !slices.Contains(options, nameImages[0]) || slices.Contains(options, `","`) {
 		return false

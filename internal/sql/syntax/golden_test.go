@@ -13,7 +13,8 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "write the results found into testdata")
 
-// goldenTest runs a file of cases: an input line and, indented, what answer makes of it. Lines of comment and empty lines stay.
+// goldenTest runs a file of cases: an input line and, indented, what answer makes of it. Lines of
+// comment and empty lines stay.
 func goldenTest(t *testing.T, name string, answer func(input string) string) {
 	t.Helper()
 	file := filepath.Join("testdata", name)

@@ -7,7 +7,8 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// advise adds what to write instead, if that is known: behind the sentence that clients match, and in the context under "suggestion".
+// advise adds what to write instead, if that is known: behind the sentence that clients match, and
+// in the context under "suggestion".
 func advise(err *fault.Error, instead string) error {
 	if instead == "" {
 		return err
@@ -17,8 +18,8 @@ func advise(err *fault.Error, instead string) error {
 	return out
 }
 
-// habit returns what to write instead of the token that failed, one of options wanted, where it is a known habit of another dialect or a
-// slip of the pen, and "" where it is none.
+// habit returns what to write instead of the token that failed, one of options wanted, where it is
+// a known habit of another dialect or a slip of the pen, and "" where it is none.
 func (f *failure) habit(options []string) string {
 	tok := &f.toks[f.at]
 	if tok.kind == tokOpenQuote {
@@ -65,7 +66,8 @@ func (f *failure) habit(options []string) string {
 // clauseOrder is the order in which clauses of a query may stand.
 var clauseOrder = []keyword{kwFrom, kwWhere, kwGroup, kwHaving, kwOrder, kwLimit}
 
-// isLate reports whether the token that failed begins a clause that should stand before one that was read.
+// isLate reports whether the token that failed begins a clause that should stand before one that
+// was read.
 func (f *failure) isLate() bool {
 	place := slices.IndexFunc(clauseOrder, f.toks[f.at].is)
 	if place < 0 {
@@ -89,7 +91,8 @@ func (f *failure) isLate() bool {
 // clauses are the keywords that a misspelled alias may have been meant as.
 var clauses = strings.Fields(`"FROM" "WHERE" "GROUP" "HAVING" "ORDER" "LIMIT" "OFFSET" "QUALIFY" "WINDOW" "UNION" "INNER" "LEFT" "RIGHT" "CROSS" "PARTITIONED" "CLUSTERED"`)
 
-// misspelled returns the keyword among images that a word is nearly, "" if there is none or it is a keyword itself.
+// misspelled returns the keyword among images that a word is nearly, "" if there is none or it is a
+// keyword itself.
 func (f *failure) misspelled(tok *token, images []string) string {
 	if tok.kind != tokWord || tok.keyword.isReserved() || tok.end-tok.start < 4 {
 		return ""

@@ -7,7 +7,8 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// What people bring along from other dialects is refused with what to write instead; what only looks like it gets no advice.
+// What people bring along from other dialects is refused with what to write instead; what only
+// looks like it gets no advice.
 func TestHabits(t *testing.T) {
 	for text, want := range map[string]string{
 		"SELECT a FROM t WHERE a == 1":            "=",

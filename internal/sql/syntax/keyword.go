@@ -2,11 +2,12 @@ package syntax
 
 import "strings"
 
-// keyword is a word the grammar knows. Keywords up to lastReserved can't be names unless quoted; the others are ordinary names that mean
-// something special only where the grammar looks for them.
+// keyword is a word the grammar knows. Keywords up to lastReserved can't be names unless quoted;
+// the others are ordinary names that mean something special only where the grammar looks for them.
 //
-// The reserved set is what the grammar needs and no more: a strict subset of the reference's (spec/sql.md, appendix A), so that every
-// statement valid there is valid here and columns called value, date or count need no quotes.
+// The reserved set is what the grammar needs and no more: a strict subset of the reference's
+// (spec/sql.md, appendix A), so that every statement valid there is valid here and columns called
+// value, date or count need no quotes.
 type keyword uint16
 
 const (

@@ -11,15 +11,16 @@ import (
 	"github.com/hengedb/henge/internal/invariant"
 )
 
-// lexer cuts a text into tokens. It never fails: at the first place that is no token it leaves a tokBad or tokOpenQuote and ends there,
-// so that an error of grammar before that place is the one reported.
+// lexer cuts a text into tokens. It never fails: at the first place that is no token it leaves a
+// tokBad or tokOpenQuote and ends there, so that an error of grammar before that place is the one
+// reported.
 type lexer struct {
 	text string
 	pos  int
 	// line and col (counted in characters) are the place of pos, both from 1.
 	line, col int32
-	// tokens are the block of the last ones; before is how many there are before them, and spare the block that is written next. whole keeps
-	// all in one.
+	// tokens are the block of the last ones; before is how many there are before them, and spare the
+	// block that is written next. whole keeps all in one.
 	tokens []token
 	before int
 	spare  []token
@@ -30,7 +31,8 @@ type lexer struct {
 	ended  bool // the last of tokens is an EOF
 }
 
-// hint is a comment of the form /*+ ... */. It stands behind the token with index after, -1 for none.
+// hint is a comment of the form /*+ ... */. It stands behind the token with index after, -1 for
+// none.
 type hint struct {
 	after int
 	text  string
@@ -74,8 +76,9 @@ var classOf = func() (t [utf8.RuneSelf]charClass) {
 	return t
 }()
 
-// lexBlock is how many tokens are cut at a time: most statements have fewer, of a long text that is refused where it begins the rest is never
-// looked at, and of one that is read to its end no more are kept than the parser looks at.
+// lexBlock is how many tokens are cut at a time: most statements have fewer, of a long text that is
+// refused where it begins the rest is never looked at, and of one that is read to its end no more
+// are kept than the parser looks at.
 const lexBlock = 1 << 10
 
 // newLexer returns a lexer before the first token of text.
@@ -86,7 +89,8 @@ func newLexer(text string) *lexer {
 // lexers are those with blocks to be written again.
 var lexers = sync.Pool{New: func() any { return new(lexer) }}
 
-// borrow returns a lexer before the first token of text, which release must get back when nobody looks at its tokens any more.
+// borrow returns a lexer before the first token of text, which release must get back when nobody
+// looks at its tokens any more.
 func borrow(text string) *lexer {
 	l := lexers.Get().(*lexer)
 	tokens, spare := l.tokens, l.spare
@@ -116,9 +120,10 @@ func poison(tokens []token) {
 	}
 }
 
-// cut adds tokens until there are n behind that with index pos, or the EOF, and returns the index that one has then: a new block begins with
-// the token before it. Two blocks take turns, so that a pointer to a token is good while the parser reads no more than a few others. An EOF is
-// the last token of a text; it stands at the last character.
+// cut adds tokens until there are n behind that with index pos, or the EOF, and returns the index
+// that one has then: a new block begins with the token before it. Two blocks take turns, so that a
+// pointer to a token is good while the parser reads no more than a few others. An EOF is the last
+// token of a text; it stands at the last character.
 func (l *lexer) cut(pos, n int) int {
 	if l.ended {
 		return pos
@@ -138,7 +143,8 @@ func (l *lexer) cut(pos, n int) int {
 	return pos
 }
 
-// turn begins a block for n tokens more, with those from index first on, and returns how many are not in it any more.
+// turn begins a block for n tokens more, with those from index first on, and returns how many are
+// not in it any more.
 func (l *lexer) turn(first, n int) int {
 	first = min(first, len(l.tokens))
 	poison(l.spare)
@@ -230,7 +236,8 @@ func (l *lexer) skipBlank() bool {
 	return false
 }
 
-// comment moves over the comment at pos and keeps it if it is a hint. Without an end it stays where it is and returns false.
+// comment moves over the comment at pos and keeps it if it is a hint. Without an end it stays where
+// it is and returns false.
 func (l *lexer) comment() bool {
 	length := strings.Index(l.text[l.pos+2:], "*/")
 	if length < 0 {
@@ -381,7 +388,8 @@ func (l *lexer) fail(after string) bool {
 	return false
 }
 
-// wordOrPrefixed reads a word, or the literal that the letter c begins: U&'..', U&"..", X'..', N'..', _charset'..'.
+// wordOrPrefixed reads a word, or the literal that the letter c begins: U&'..', U&"..", X'..',
+// N'..', _charset'..'.
 func (l *lexer) wordOrPrefixed(c byte) bool {
 	start, col, d := l.pos, l.col, l.peekByte(1)
 	kind, prefix := tokEOF, 0
@@ -473,8 +481,8 @@ func (l *lexer) number() {
 	l.emit(kind, n)
 }
 
-// quoted reads a string or quoted name whose quote is at pos and whose token began at start. A quote in it is doubled. An empty name is
-// no name: its first quote counts as never closed.
+// quoted reads a string or quoted name whose quote is at pos and whose token began at start. A
+// quote in it is doubled. An empty name is no name: its first quote counts as never closed.
 func (l *lexer) quoted(kind tokenKind, start int) bool {
 	quote := l.text[l.pos]
 	open := token{kind: tokOpenQuote, start: uint32(l.pos), end: uint32(l.pos + 1), line: l.line, col: l.col}

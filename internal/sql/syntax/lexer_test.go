@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// A text is read alike however many tokens are cut at a time: also where it ends too early, and where a token is missing.
+// A text is read alike however many tokens are cut at a time: also where it ends too early, and
+// where a token is missing.
 func TestTokensCutAtATime(t *testing.T) {
 	reading := func(text string, block int) string {
 		l := newLexer(text)

@@ -94,7 +94,8 @@ func (p *parser) unicode() string {
 	return value
 }
 
-// decodeUnicode replaces escape and four digits by the UTF-16 unit they give (two of them may make a character), and escape twice by itself.
+// decodeUnicode replaces escape and four digits by the UTF-16 unit they give (two of them may make
+// a character), and escape twice by itself.
 func decodeUnicode(s string, escape byte) (string, bool) {
 	if strings.IndexByte(s, escape) < 0 {
 		return s, true
@@ -255,8 +256,8 @@ func (p *parser) intervalUnit() string {
 	return ""
 }
 
-// lastUnit reads TO and the last unit of an interval, if it has one. A TO before any other unit belongs to what is around:
-// FLOOR(t - INTERVAL '3' MONTH TO YEAR).
+// lastUnit reads TO and the last unit of an interval, if it has one. A TO before any other unit
+// belongs to what is around: FLOOR(t - INTERVAL '3' MONTH TO YEAR).
 func (p *parser) lastUnit(first string) string {
 	for _, last := range lastUnits[first] {
 		if p.acceptWords(kwTo, last) {

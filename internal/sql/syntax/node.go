@@ -86,7 +86,8 @@ type Insert struct {
 	Target  *Name
 	Export  *Export
 	Columns []Ident
-	// Overwrite is the clause of a Replace; nil when it is missing, which the grammar allows and the binder refuses.
+	// Overwrite is the clause of a Replace; nil when it is missing, which the grammar allows and the
+	// binder refuses.
 	Overwrite *Overwrite
 	Query     *Query
 	// PartitionedBy is nil when the clause is missing.
@@ -108,8 +109,8 @@ type Overwrite struct {
 	Where Expr
 }
 
-// PartitionedBy is PARTITIONED BY ALL [TIME] (Granularity is nil) or an expression: a Name like DAY, a String with a period, a Call of FLOOR
-// or TIME_FLOOR.
+// PartitionedBy is PARTITIONED BY ALL [TIME] (Granularity is nil) or an expression: a Name like
+// DAY, a String with a period, a Call of FLOOR or TIME_FLOOR.
 type PartitionedBy struct {
 	Pos
 	Granularity Expr
@@ -121,7 +122,8 @@ type Query struct {
 	With    []CTE
 	Body    Body
 	OrderBy []OrderItem
-	// Limit and Offset are a Number, a Param or nil. LIMIT ALL is nil, FETCH FIRST n ROWS ONLY and LIMIT start, n are the same as LIMIT n.
+	// Limit and Offset are a Number, a Param or nil. LIMIT ALL is nil, FETCH FIRST n ROWS ONLY and
+	// LIMIT start, n are the same as LIMIT n.
 	Limit, Offset Expr
 }
 
@@ -151,7 +153,8 @@ const (
 	NullsLast
 )
 
-// Body is one of *Select, *Values, *TableQuery, *SetOp, *Query (in parentheses, for it has clauses of its own).
+// Body is one of *Select, *Values, *TableQuery, *SetOp, *Query (in parentheses, for it has clauses
+// of its own).
 type Body interface {
 	Node
 	body()
@@ -241,7 +244,8 @@ type TableQuery struct {
 	Name *Name
 }
 
-// SetOp is a chain of set operations of one kind, evaluated from the left. INTERSECT binds tighter than UNION and EXCEPT.
+// SetOp is a chain of set operations of one kind, evaluated from the left. INTERSECT binds tighter
+// than UNION and EXCEPT.
 type SetOp struct {
 	Pos
 	Op   SetOperator

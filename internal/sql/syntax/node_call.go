@@ -8,7 +8,8 @@ type Call struct {
 	Name      string
 	Args      []Expr
 	Distinct  bool
-	// Niladic calls have no parentheses: CURRENT_TIMESTAMP. With a precision, CURRENT_TIMESTAMP(3), they are ordinary.
+	// Niladic calls have no parentheses: CURRENT_TIMESTAMP. With a precision, CURRENT_TIMESTAMP(3),
+	// they are ordinary.
 	Niladic bool
 	Nulls   NullTreatment
 	// OrderBy is inside the parentheses, WithinGroup behind them.
@@ -29,7 +30,8 @@ const (
 	IgnoreNulls
 )
 
-// JSONClauses are the clauses inside JSON_VALUE, JSON_QUERY, JSON_EXISTS, JSON_OBJECT, JSON_ARRAY and their aggregates.
+// JSONClauses are the clauses inside JSON_VALUE, JSON_QUERY, JSON_EXISTS, JSON_OBJECT, JSON_ARRAY
+// and their aggregates.
 type JSONClauses struct {
 	Pos
 	Returning *TypeName

@@ -35,7 +35,8 @@ const (
 	Approx                    // 1e2
 )
 
-// String is a character string; Value is what it stands for. The prefixes N, U& and _charset leave no trace.
+// String is a character string; Value is what it stands for. The prefixes N, U& and _charset leave
+// no trace.
 type String struct {
 	Pos
 	Value string
@@ -59,7 +60,8 @@ type Unknown struct{ Pos }
 // Null is NULL.
 type Null struct{ Pos }
 
-// Temporal is DATE '...', TIME '...' or TIMESTAMP '...'. Text has been checked to be a date or time of that form.
+// Temporal is DATE '...', TIME '...' or TIMESTAMP '...'. Text has been checked to be a date or time
+// of that form.
 type Temporal struct {
 	Pos
 	Kind TemporalKind
@@ -86,7 +88,8 @@ type Interval struct {
 	Text     string
 	// From and To are upper-case units; To is empty for an interval of one unit.
 	From, To string
-	// Precision is the number of leading digits, Fraction that of the seconds' decimals; -1 when not given.
+	// Precision is the number of leading digits, Fraction that of the seconds' decimals; -1 when not
+	// given.
 	Precision, Fraction int
 }
 
@@ -99,7 +102,8 @@ type Param struct {
 // Default is DEFAULT as an argument.
 type Default struct{ Pos }
 
-// Symbol is a word that is an argument of a special call form and no expression: a time unit, BOTH, LEADING, TRAILING. It is upper-case.
+// Symbol is a word that is an argument of a special call form and no expression: a time unit, BOTH,
+// LEADING, TRAILING. It is upper-case.
 type Symbol struct {
 	Pos
 	Word string
@@ -277,8 +281,9 @@ type Cast struct {
 // TypeName is a type as written.
 type TypeName struct {
 	Pos
-	// Name is upper-case with one form per type: VARCHAR also for CHARACTER VARYING, CHAR for CHARACTER, DOUBLE for DOUBLE PRECISION. A type
-	// of several name parts has them joined by dots. TYPE('x') is TYPE. An interval has its units: INTERVAL DAY TO SECOND.
+	// Name is upper-case with one form per type: VARCHAR also for CHARACTER VARYING, CHAR for
+	// CHARACTER, DOUBLE for DOUBLE PRECISION. A type of several name parts has them joined by dots.
+	// TYPE('x') is TYPE. An interval has its units: INTERVAL DAY TO SECOND.
 	Name string
 	// Args are the precision and scale or length.
 	Args []int

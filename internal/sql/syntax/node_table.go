@@ -1,6 +1,7 @@
 package syntax
 
-// TableExpr is one of *Table, *Derived, *TableFunction, *Unnest, *Join, *Aliased, *Pivot, *Unpivot, *TableSample.
+// TableExpr is one of *Table, *Derived, *TableFunction, *Unnest, *Join, *Aliased, *Pivot, *Unpivot,
+// *TableSample.
 type TableExpr interface {
 	Node
 	tableExpr()
@@ -44,7 +45,8 @@ type Unnest struct {
 	Ordinality bool
 }
 
-// Join is a join of two sides. A CrossJoin and a CommaJoin have no condition; the others have On, Using, Natural or, wrongly, none of them.
+// Join is a join of two sides. A CrossJoin and a CommaJoin have no condition; the others have On,
+// Using, Natural or, wrongly, none of them.
 type Join struct {
 	Pos
 	Kind        JoinKind
@@ -108,7 +110,8 @@ type Unpivot struct {
 	Columns      []UnpivotColumn
 }
 
-// UnpivotColumn is an element of the IN list of an Unpivot: one column per measure, and the values the axes take, if the text gives them.
+// UnpivotColumn is an element of the IN list of an Unpivot: one column per measure, and the values
+// the axes take, if the text gives them.
 type UnpivotColumn struct {
 	Pos
 	Columns []*Name

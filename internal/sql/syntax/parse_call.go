@@ -30,8 +30,9 @@ func (p *parser) functionCall(start mark) *Call {
 	return p.callRest(c, start)
 }
 
-// specialArgs returns what reads the arguments of the function with the name k, if they are more than expressions between commas. It pushes
-// them on the stack and stops before the closing parenthesis.
+// specialArgs returns what reads the arguments of the function with the name k, if they are more
+// than expressions between commas. It pushes them on the stack and stops before the closing
+// parenthesis.
 func specialArgs(k keyword) func(*parser, *Call) {
 	switch k {
 	case kwExtract:
@@ -58,7 +59,8 @@ func specialArgs(k keyword) func(*parser, *Call) {
 	return nil
 }
 
-// callRest reads the arguments of an ordinary call, from the opening parenthesis on, and the clauses behind it.
+// callRest reads the arguments of an ordinary call, from the opening parenthesis on, and the
+// clauses behind it.
 func (p *parser) callRest(c *Call, start mark) *Call {
 	p.expect(tokLeftParen)
 	if !p.at(tokRightParen) {

@@ -2,8 +2,8 @@ package syntax
 
 import "slices"
 
-// The levels of operators, from loose to tight (spec/sql.md, section 5.2). Note that BETWEEN, IN and LIKE bind tighter than comparisons, and
-// comparisons tighter than IS.
+// The levels of operators, from loose to tight (spec/sql.md, section 5.2). Note that BETWEEN, IN
+// and LIKE bind tighter than comparisons, and comparisons tighter than IS.
 const (
 	precNone = iota
 	precOr
@@ -18,7 +18,8 @@ const (
 	precPrimary
 )
 
-// symbolOperator gives the operator and level of tokens that are infix operators, precNone for others.
+// symbolOperator gives the operator and level of tokens that are infix operators, precNone for
+// others.
 var symbolOperator = [tokenKindCount]struct {
 	op   Operator
 	prec int
@@ -41,8 +42,9 @@ var symbolOperator = [tokenKindCount]struct {
 // expr reads an expression and counts its height into p.height.
 func (p *parser) expr() Expr { return p.exprOf(precOr) }
 
-// exprOf is expr for operators that bind at least as tightly as least. Every expression inside another is read by it, by a prefix operator
-// or as a right side, of which there are no more in each other than levels, so that counting the first two bounds recursion.
+// exprOf is expr for operators that bind at least as tightly as least. Every expression inside
+// another is read by it, by a prefix operator or as a right side, of which there are no more in
+// each other than levels, so that counting the first two bounds recursion.
 func (p *parser) exprOf(least int) Expr {
 	if !p.enter() {
 		return &Null{}
@@ -56,8 +58,9 @@ func (p *parser) exprOf(least int) Expr {
 	return e
 }
 
-// plain reads an expression that is one token, as most in lists are, or returns nil: the token behind it tells. It is what binary would do in
-// several steps, each with a choice that is made here at once; a reading that notes what could stand here takes them all.
+// plain reads an expression that is one token, as most in lists are, or returns nil: the token
+// behind it tells. It is what binary would do in several steps, each with a choice that is made
+// here at once; a reading that notes what could stand here takes them all.
 func (p *parser) plain() Expr {
 	if p.notes != nil || p.pos+1 == len(p.toks) {
 		return nil
@@ -116,8 +119,9 @@ func (p *parser) push(e Expr) {
 	p.stack = append(p.stack, e)
 }
 
-// more returns for how many elements more a list of n should have room: as many again, and for a long one as many as the rest of the text has
-// if it goes on like this, where append would copy it over and over.
+// more returns for how many elements more a list of n should have room: as many again, and for a
+// long one as many as the rest of the text has if it goes on like this, where append would copy it
+// over and over.
 func (p *parser) more(n int) int {
 	read := int(p.toks[p.pos].start)
 	if n < longList || read == 0 {
@@ -141,7 +145,8 @@ func (p *parser) popList(base int) []Expr {
 	return list
 }
 
-// inner runs read with a height of its own and returns that, which is the height of the tallest expression read.
+// inner runs read with a height of its own and returns that, which is the height of the tallest
+// expression read.
 func (p *parser) inner(read func()) int {
 	outer := p.height
 	p.height = 0
@@ -151,8 +156,9 @@ func (p *parser) inner(read func()) int {
 	return h
 }
 
-// binary reads an expression of operators that bind at least as tightly as least, and returns its height too. It climbs: after an operand
-// it takes one operator after the other, each with a right side of tighter operators only.
+// binary reads an expression of operators that bind at least as tightly as least, and returns its
+// height too. It climbs: after an operand it takes one operator after the other, each with a right
+// side of tighter operators only.
 func (p *parser) binary(least int) (Expr, int) {
 	start := p.mark()
 	left, height := p.unary()
@@ -184,8 +190,8 @@ func (p *parser) binary(least int) (Expr, int) {
 	}
 }
 
-// wordOperator returns the operator and level of a word behind an operand; precNone if the word is no operator there. The operators without
-// one of Operator are told apart by wordInfix.
+// wordOperator returns the operator and level of a word behind an operand; precNone if the word is
+// no operator there. The operators without one of Operator are told apart by wordInfix.
 func (p *parser) wordOperator(t *token) (Operator, int) {
 	switch t.keyword {
 	case kwAnd:
@@ -223,7 +229,8 @@ var periodOperator = map[keyword]Operator{
 	kwOverlaps: Overlaps, kwContains: Contains, kwEquals: Equals, kwPrecedes: Precedes, kwSucceeds: Succeeds,
 }
 
-// failBehindNot fails at the token behind a NOT that follows an operand and begins none of the operators it may begin.
+// failBehindNot fails at the token behind a NOT that follows an operand and begins none of the
+// operators it may begin.
 func (p *parser) failBehindNot() {
 	p.advance()
 	for _, k := range [...]keyword{kwBetween, kwIn, kwLike, kwIlike, kwSimilar} {
@@ -232,8 +239,9 @@ func (p *parser) failBehindNot() {
 	p.fail()
 }
 
-// startsInfix reports whether the word at the current token, which may be a name too, is an operator: an operand follows it. Behind an
-// operand the word could else only be an alias, and no operand follows that.
+// startsInfix reports whether the word at the current token, which may be a name too, is an
+// operator: an operand follows it. Behind an operand the word could else only be an alias, and no
+// operand follows that.
 func (p *parser) startsInfix() bool {
 	t := p.peek(1)
 	switch {
@@ -243,7 +251,8 @@ func (p *parser) startsInfix() bool {
 	return p.startsOperand(1)
 }
 
-// startsOperand reports whether the token n after the current one begins an expression, signs and NOT apart.
+// startsOperand reports whether the token n after the current one begins an expression, signs and
+// NOT apart.
 func (p *parser) startsOperand(n int) bool {
 	t := p.peek(n)
 	switch t.kind {
@@ -350,7 +359,8 @@ func (p *parser) queryOrList() (*Query, []Expr) {
 	return nil, list
 }
 
-// wordInfix reads an operator that begins with a word, from that word on: IS, [NOT] BETWEEN, IN, LIKE, SIMILAR TO, and those of periods.
+// wordInfix reads an operator that begins with a word, from that word on: IS, [NOT] BETWEEN, IN,
+// LIKE, SIMILAR TO, and those of periods.
 func (p *parser) wordInfix(x Expr, op Operator, start mark) (Expr, int) {
 	if p.acceptWord(kwIs) {
 		return p.is(x, start)
@@ -447,7 +457,8 @@ func (p *parser) is(x Expr, start mark) (Expr, int) {
 	return i, 0
 }
 
-// unary reads prefix operators and the operand behind them. NOT in an operand of a tighter operator reaches as far as it would elsewhere.
+// unary reads prefix operators and the operand behind them. NOT in an operand of a tighter operator
+// reaches as far as it would elsewhere.
 func (p *parser) unary() (Expr, int) {
 	start := p.mark()
 	var op Operator

@@ -1,6 +1,7 @@
 package syntax
 
-// jsonQueryArgs reads the arguments of JSON_VALUE, JSON_QUERY and JSON_EXISTS and the clauses behind them.
+// jsonQueryArgs reads the arguments of JSON_VALUE, JSON_QUERY and JSON_EXISTS and the clauses
+// behind them.
 func (p *parser) jsonQueryArgs(c *Call) {
 	p.moreArgs()
 	start, first := p.mark(), p.index()

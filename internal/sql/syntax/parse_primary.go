@@ -121,7 +121,8 @@ func (p *parser) escapedCall() Expr {
 	return x
 }
 
-// callableWord reports whether the current token is a reserved word that is the name of a function, with a parenthesis behind it.
+// callableWord reports whether the current token is a reserved word that is the name of a function,
+// with a parenthesis behind it.
 func (p *parser) callableWord() bool {
 	switch p.toks[p.pos].keyword {
 	case kwLeft, kwRight, kwSome:

@@ -2,7 +2,8 @@ package syntax
 
 import "slices"
 
-// startsQuery reports whether a query begins at the token n after the current one, other than in parentheses.
+// startsQuery reports whether a query begins at the token n after the current one, other than in
+// parentheses.
 func (p *parser) startsQuery(n int) bool {
 	t := p.peek(n)
 	if t.kind != tokWord {
@@ -34,7 +35,8 @@ func (p *parser) parensBeforeQuery() bool {
 	return n > maxNesting || p.startsQuery(n)
 }
 
-// query reads a query expression. One in parentheses without clauses of its own is what is inside them.
+// query reads a query expression. One in parentheses without clauses of its own is what is inside
+// them.
 func (p *parser) query() *Query {
 	start := p.mark()
 	q := &Query{}
@@ -53,7 +55,8 @@ func (p *parser) query() *Query {
 	return q
 }
 
-// queryBehind reads the rest of q from its body on, whose first arm, if it is not nil, has been read.
+// queryBehind reads the rest of q from its body on, whose first arm, if it is not nil, has been
+// read.
 func (p *parser) queryBehind(q *Query, first Body, start mark) *Query {
 	q.Body = p.setOps(first)
 	p.queryTail(q)
@@ -76,7 +79,8 @@ func (p *parser) subquery() *Query {
 	return q
 }
 
-// atQueryRest reports whether, behind a query in parentheses, the current token makes it the first part of a longer one.
+// atQueryRest reports whether, behind a query in parentheses, the current token makes it the first
+// part of a longer one.
 func (p *parser) atQueryRest() bool {
 	for _, k := range [...]keyword{kwOrder, kwLimit, kwOffset, kwFetch, kwUnion, kwIntersect, kwExcept, kwMinus} {
 		if p.atWord(k) {
@@ -149,7 +153,8 @@ func (p *parser) newSetChain() setChain {
 	return c
 }
 
-// add makes right the next arm: of the operation before it if that is of the same kind, else of a new one over all before.
+// add makes right the next arm: of the operation before it if that is of the same kind, else of a
+// new one over all before.
 func (c *setChain) add(right Body) {
 	if c.open == nil || c.open.Op != c.op || c.open.All != c.all {
 		c.nest = c.taller(c.nest, c.tall)
@@ -387,7 +392,8 @@ func (p *parser) star() *Star {
 	return s
 }
 
-// without reads the names behind * EXCLUDE, which may be written EXCEPT. In the way of a set operation it is not: a * needs a FROM.
+// without reads the names behind * EXCLUDE, which may be written EXCEPT. In the way of a set
+// operation it is not: a * needs a FROM.
 func (p *parser) without() []Ident {
 	word, next := p.peek(0), p.peek(1)
 	switch {

@@ -13,7 +13,8 @@ func (p *parser) skipEmpty() {
 	}
 }
 
-// script reads statements separated by semicolons: any number of SETs and one other. Empty ones behind the last are skipped.
+// script reads statements separated by semicolons: any number of SETs and one other. Empty ones
+// behind the last are skipped.
 func (p *parser) script() Script {
 	var s Script
 	var statements []Statement

@@ -2,8 +2,9 @@ package syntax
 
 import "github.com/hengedb/henge/internal/fault"
 
-// tables reads what stands behind FROM. A comma binds weaker than a join, which shows where a RIGHT or FULL one keeps rows. For others it makes no
-// difference, and all is read from the left, so that conditions of joins may name tables before the comma, too.
+// tables reads what stands behind FROM. A comma binds weaker than a join, which shows where a RIGHT
+// or FULL one keeps rows. For others it makes no difference, and all is read from the left, so that
+// conditions of joins may name tables before the comma, too.
 func (p *parser) tables() TableExpr {
 	start, outer := p.mark(), p.tall
 	p.tall = 0

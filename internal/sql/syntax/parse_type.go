@@ -89,7 +89,8 @@ func (p *parser) typeRest(t *TypeName, k keyword) {
 	}
 }
 
-// typeArgs returns how many numbers may follow the name of a type in parentheses, its length or its precision and scale.
+// typeArgs returns how many numbers may follow the name of a type in parentheses, its length or its
+// precision and scale.
 func typeArgs(name string) int {
 	switch name {
 	case "BOOLEAN", "TINYINT", "SMALLINT", "INTEGER", "INT", "BIGINT", "REAL", "FLOAT", "DOUBLE", "DATE":

@@ -8,19 +8,22 @@ import (
 
 // parser holds the state of one reading of a text. Its methods are the rules of the grammar.
 //
-// A rule that meets an unexpected token calls fail, which moves to the end of the text: from there no rule finds what it looks for, loops
-// end and everything returns. Rules therefore need not check for errors; what they return after a failure is never used, but is not nil.
+// A rule that meets an unexpected token calls fail, which moves to the end of the text: from there
+// no rule finds what it looks for, loops end and everything returns. Rules therefore need not check
+// for errors; what they return after a failure is never used, but is not nil.
 type parser struct {
 	text string
-	// toks are the tokens around the current one, that with index pos; before is how many there are before them. The one behind the current
-	// and the one before it are always among them. lexer cuts more; nil: toks has all.
+	// toks are the tokens around the current one, that with index pos; before is how many there are
+	// before them. The one behind the current and the one before it are always among them. lexer cuts
+	// more; nil: toks has all.
 	toks   []token
 	before int
 	lexer  *lexer
 	pos    int
 	hints  []hint // those between the tokens cut so far
 
-	// failed is set by fail and stop. failAt is the index of the token fail was called at, among all; err is what stop was called with.
+	// failed is set by fail and stop. failAt is the index of the token fail was called at, among all;
+	// err is what stop was called with.
 	failed bool
 	failAt int
 	err    error
@@ -135,7 +138,8 @@ func (p *parser) need(n int) {
 // index returns how many tokens of the text there are before the current one.
 func (p *parser) index() int { return p.before + p.pos }
 
-// enter counts a level of recursion; leave must follow. It returns false, having stopped, when there are too many.
+// enter counts a level of recursion; leave must follow. It returns false, having stopped, when
+// there are too many.
 func (p *parser) enter() bool {
 	p.depth++
 	if p.depth <= maxNesting {
@@ -152,7 +156,8 @@ func (p *parser) tooDeep(limit int) {
 	p.stop(fault.SQLParse(at, "Statement is nested more than [%d] levels deep (line [%d], column [%d])", limit, at.Line, at.Column))
 }
 
-// taller returns the height of a join or set operation over parts of heights a and b, and stops if that is too much.
+// taller returns the height of a join or set operation over parts of heights a and b, and stops if
+// that is too much.
 func (p *parser) taller(a, b int) int {
 	h := max(a, b) + 1
 	if h > maxHeight {
@@ -340,7 +345,8 @@ func (p *parser) path() *Name {
 	return n
 }
 
-// hint returns the text of the hint comment that stands behind the last token read, if there is one.
+// hint returns the text of the hint comment that stands behind the last token read, if there is
+// one.
 func (p *parser) hint() string {
 	i, ok := slices.BinarySearchFunc(p.hints, p.index()-1, func(h hint, token int) int { return h.after - token })
 	if !ok {

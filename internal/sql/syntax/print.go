@@ -6,7 +6,8 @@ import (
 	"unicode"
 )
 
-// Print returns n as SQL on one line that parses to the same tree, places apart. It accepts every node of this package.
+// Print returns n as SQL on one line that parses to the same tree, places apart. It accepts every
+// node of this package.
 func Print(n Node) string {
 	w := printer{}
 	w.node(n)
@@ -219,7 +220,8 @@ func (w *printer) statement(s Statement) {
 }
 
 func (w *printer) insert(n *Insert) {
-	// The query goes first, to know whether it begins with a parenthesis, which an expression before it must not take for its own.
+	// The query goes first, to know whether it begins with a parenthesis, which an expression before
+	// it must not take for its own.
 	q := printer{}
 	q.query(n.Query)
 	source := q.String()
@@ -309,7 +311,8 @@ func (w *printer) query(q *Query) {
 			w.expr(q.Offset, precNone)
 		}
 	}
-	// Parameters count in the order of the text, which LIMIT start, count and an early OFFSET turn round.
+	// Parameters count in the order of the text, which LIMIT start, count and an early OFFSET turn
+	// round.
 	a, isA := q.Limit.(*Param)
 	b, isB := q.Offset.(*Param)
 	if isA && isB && b.Index < a.Index {

@@ -260,7 +260,8 @@ func (w *printer) between(b *Between) {
 	w.expr(b.High, precLike+1)
 }
 
-// notAs writes e where the words given would be read as keywords: in parentheses if it begins with one of them.
+// notAs writes e where the words given would be read as keywords: in parentheses if it begins with
+// one of them.
 func (w *printer) notAs(e Expr, least int, words ...keyword) {
 	first := leftmost(e)
 	name := ""

@@ -145,7 +145,8 @@ func (g *generator) expr(depth int) Expr {
 	return &Subquery{Query: q}
 }
 
-// numberParams gives the parameters below n their numbers, and returns how many there are. It holds Walk to the order of the text.
+// numberParams gives the parameters below n their numbers, and returns how many there are. It holds
+// Walk to the order of the text.
 func numberParams(n Node) int {
 	count := 0
 	Walk(n, func(n Node) bool {

@@ -1,7 +1,8 @@
 package syntax
 
-// slab hands out values of T from blocks, so that the many small nodes of a statement cost few allocations. Blocks live as long as any value
-// in them does; a tree is kept or dropped whole, so nothing is held for long.
+// slab hands out values of T from blocks, so that the many small nodes of a statement cost few
+// allocations. Blocks live as long as any value in them does; a tree is kept or dropped whole, so
+// nothing is held for long.
 type slab[T any] struct {
 	free []T
 	next int // size of the next block
@@ -42,7 +43,8 @@ func (s *slab[T]) list(vs []T) []T {
 	return list
 }
 
-// reserve makes the first blocks as large as a text of ordinary statements needs them: it has a name in 24 bytes and a call in 64.
+// reserve makes the first blocks as large as a text of ordinary statements needs them: it has a
+// name in 24 bytes and a call in 64.
 func (s *slabs) reserve(bytes int) {
 	s.names.next, s.idents.next, s.calls.next = bytes/48, bytes/48, bytes/128
 }

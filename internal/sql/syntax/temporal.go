@@ -12,8 +12,8 @@ func temporalKind(word keyword) TemporalKind {
 	return Timestamp
 }
 
-// validTemporal reports whether text has the form of a literal of that kind and is in the calendar. A TIMESTAMP may be a date alone, and a
-// time may have a fraction of a second.
+// validTemporal reports whether text has the form of a literal of that kind and is in the calendar.
+// A TIMESTAMP may be a date alone, and a time may have a fraction of a second.
 func validTemporal(kind TemporalKind, text string) bool {
 	switch kind {
 	case Date:
@@ -63,7 +63,8 @@ func validTime(text string) bool {
 	return true
 }
 
-// cutNumber cuts one to width digits and the separator behind them, if any is asked for, off the start of text.
+// cutNumber cuts one to width digits and the separator behind them, if any is asked for, off the
+// start of text.
 func cutNumber(text string, width int, separator byte) (n int, rest string, ok bool) {
 	i := 0
 	for i < len(text) && i < width && '0' <= text[i] && text[i] <= '9' {

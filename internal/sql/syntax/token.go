@@ -6,7 +6,8 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// tokenKind is the lexical class of a token. Words of every kind are tokWord; their keyword tells them apart.
+// tokenKind is the lexical class of a token. Words of every kind are tokWord; their keyword tells
+// them apart.
 type tokenKind uint8
 
 const (
@@ -54,7 +55,8 @@ const (
 	tokenKindCount
 )
 
-// tokenImage is how a kind is named among the acceptable options of an error: literals in quotes, classes in angle brackets.
+// tokenImage is how a kind is named among the acceptable options of an error: literals in quotes,
+// classes in angle brackets.
 var tokenImage = [tokenKindCount]string{
 	tokEOF:               "<EOF>",
 	tokWord:              "<IDENTIFIER>",
@@ -97,7 +99,8 @@ var tokenImage = [tokenKindCount]string{
 	tokPipe:              `"|"`,
 }
 
-// token is one lexical unit: its bytes in the text and its place in lines and columns, the end inclusive.
+// token is one lexical unit: its bytes in the text and its place in lines and columns, the end
+// inclusive.
 type token struct {
 	kind                       tokenKind
 	keyword                    keyword
@@ -117,8 +120,8 @@ func (t *token) isName() bool {
 // is reports whether t is the keyword k, unquoted.
 func (t *token) is(k keyword) bool { return t.keyword == k && t.kind == tokWord }
 
-// escapeToken writes a piece of the text the way error messages show it: quotes and backslashes behind a backslash, everything outside
-// printable ASCII as \u and four hexadecimal digits.
+// escapeToken writes a piece of the text the way error messages show it: quotes and backslashes
+// behind a backslash, everything outside printable ASCII as \u and four hexadecimal digits.
 func escapeToken(s string) string {
 	var b strings.Builder
 	for _, r := range s {

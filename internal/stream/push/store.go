@@ -30,8 +30,8 @@ type Store struct {
 // idFile holds the id of a store. It goes with the logs: a disk that lost them is another one.
 const idFile = "store.id"
 
-// OpenStore opens the logs below a folder. Options are those of each log; its folder and its part of
-// MaxBytes are the store's.
+// OpenStore opens the logs below a folder. Options are those of each log; its folder and its part
+// of MaxBytes are the store's.
 func OpenStore(o Options) (*Store, error) {
 	if err := durable.MkdirAll(o.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("making folder [%s]: %w", o.Dir, err)

@@ -15,8 +15,8 @@ import (
 	"github.com/hengedb/henge/internal/ingest"
 )
 
-// Chats are the native tasks that run in this process, which can be asked about themselves (spec/ingestion.md, section 10). It is safe for use by
-// many goroutines.
+// Chats are the native tasks that run in this process, which can be asked about themselves
+// (spec/ingestion.md, section 10). It is safe for use by many goroutines.
 type Chats struct {
 	mu      sync.Mutex
 	running map[string]*report // by task id
@@ -43,7 +43,8 @@ func (c *Chats) find(id string) *report {
 	return c.running[id]
 }
 
-// Ask answers a question, the path behind the id of the task: a text, or what is to be written as JSON.
+// Ask answers a question, the path behind the id of the task: a text, or what is to be written as
+// JSON.
 func (c *Chats) Ask(id, path string) (any, error) {
 	r := c.find(id)
 	if r == nil {
@@ -72,7 +73,8 @@ func (c *Chats) Ask(id, path string) (any, error) {
 	return r.subtasks.ask(path)
 }
 
-// subtasks are the parts of a load. In the reference each is a task of its own; here the workers of the task read them, in this process and in others.
+// subtasks are the parts of a load. In the reference each is a task of its own; here the workers of
+// the task read them, in this process and in others.
 type subtasks struct {
 	task, dataSource string
 	context          json.RawMessage
@@ -214,7 +216,8 @@ func (s *subtasks) set(by *reader, address string, splits []splitState) {
 	}
 }
 
-// begin notes that a split is read. The function that it returns notes the end; only its first call counts.
+// begin notes that a split is read. The function that it returns notes the end; only its first call
+// counts.
 func (s *subtasks) begin(split ingest.Split, by *reader) func(failed bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

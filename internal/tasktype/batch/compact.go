@@ -27,10 +27,12 @@ import (
 // CompactType is the type of tasks that rewrite segments.
 const CompactType = "compact"
 
-// Compact is the kind of task that rewrites the segments of an interval: fewer ones, of another granularity, with other columns.
+// Compact is the kind of task that rewrites the segments of an interval: fewer ones, of another
+// granularity, with other columns.
 //
-// The lock is taken before anything is read, and everything published until then is read: no row is lost that was appended in between. Time
-// chunks whose granularity stays are jobs of their own, each replaced in one transaction.
+// The lock is taken before anything is read, and everything published until then is read: no row is
+// lost that was appended in between. Time chunks whose granularity stays are jobs of their own,
+// each replaced in one transaction.
 type Compact struct{ *engine }
 
 // NewCompact returns the kind.
@@ -86,7 +88,8 @@ func (k *Compact) Prepare(ctx context.Context, t *task.Task) (bool, error) {
 	return k.lock(ctx, t, metastore.LockRequest{Interval: span, Type: s.replaceLock()})
 }
 
-// searched returns the interval whose segments are compacted: it is widened to whole time chunks of the granularity wanted.
+// searched returns the interval whose segments are compacted: it is widened to whole time chunks of
+// the granularity wanted.
 func searched(c *spec.Compaction, dataSource string) chrono.Interval {
 	iv := c.Interval
 	for _, text := range c.Segments {
@@ -111,7 +114,8 @@ func aligned(iv chrono.Interval, g *chrono.Granularity) chrono.Interval {
 	return chrono.Interval{Start: g.Bucket(iv.Start).Start, End: g.Bucket(iv.End - 1).End}
 }
 
-// changed returns the span of the time chunks that may change when segments of these intervals are compacted.
+// changed returns the span of the time chunks that may change when segments of these intervals are
+// compacted.
 func changed(c *spec.Compaction, within chrono.Interval, intervals []chrono.Interval) (chrono.Interval, bool) {
 	span, ok := chrono.SpanAll(intervals)
 	if !ok || c.SegmentGranularity == nil {
@@ -169,7 +173,8 @@ func (k *Compact) run(ctx context.Context, t *task.Task, c *spec.Compaction, s *
 	return nil
 }
 
-// locked returns what the task has locked of an interval, in whole time chunks. What has come beside it since is not read: it might still change.
+// locked returns what the task has locked of an interval, in whole time chunks. What has come
+// beside it since is not read: it might still change.
 func (k *Compact) locked(ctx context.Context, t *task.Task, within chrono.Interval) (chrono.Interval, error) {
 	locks, err := k.o.Metastore.TaskLocks(ctx, t.ID)
 	if err != nil {
@@ -186,8 +191,8 @@ func (k *Compact) locked(ctx context.Context, t *task.Task, within chrono.Interv
 	return chrono.Interval{}, nil
 }
 
-// absorb says which segments are read. Some may have been appended between the lock and the state of the timeline that is read: without a word they
-// would be published again beside their rows.
+// absorb says which segments are read. Some may have been appended between the lock and the state
+// of the timeline that is read: without a word they would be published again beside their rows.
 func (k *Compact) absorb(ctx context.Context, t *task.Task, sources []source) error {
 	ids := make([]string, len(sources))
 	for i, s := range sources {
@@ -196,7 +201,8 @@ func (k *Compact) absorb(ctx context.Context, t *task.Task, sources []source) er
 	return k.o.Metastore.Absorb(ctx, t.ID, ids)
 }
 
-// choose returns the segments among those of the interval that are compacted. The others stay: with the new segments they are published again.
+// choose returns the segments among those of the interval that are compacted. The others stay: with
+// the new segments they are published again.
 func (k *Compact) choose(ctx context.Context, t *task.Task, c *spec.Compaction, sources []source) ([]source, error) {
 	if c.Minor == nil {
 		return sources, nil
@@ -229,7 +235,8 @@ type source struct {
 	info     *segment.Info
 }
 
-// sourcesOf returns the visible segments of an interval that have rows, newest first: that is the order in which their columns count.
+// sourcesOf returns the visible segments of an interval that have rows, newest first: that is the
+// order in which their columns count.
 func sourcesOf(ctx context.Context, session *broker.Session, dataSource string, within chrono.Interval) ([]source, error) {
 	var out []source
 	err := session.Segments(ctx, dataSource, []chrono.Interval{within}, func(s query.Segment) error {
@@ -291,7 +298,8 @@ type group struct {
 	granularity    chrono.Granularity
 }
 
-// groupsOf divides segments into jobs: with a granularity wanted they are one, else those whose intervals overlap stay together.
+// groupsOf divides segments into jobs: with a granularity wanted they are one, else those whose
+// intervals overlap stay together.
 func groupsOf(c *spec.Compaction, within chrono.Interval, sources []source) []group {
 	intervals := make([]chrono.Interval, len(sources))
 	for i, s := range sources {
@@ -368,7 +376,8 @@ func (k *Compact) compact(ctx context.Context, t *task.Task, c *spec.Compaction,
 	write := shape.write
 	write.DataSource, write.Replace, write.PartitionBy, write.Intervals = t.DataSource, true, g.granularity, []chrono.Interval{g.replaced}
 	target := shape.target
-	// Rows that move leave nothing behind; segments that stay must not be hidden by a chunk that got no rows.
+	// Rows that move leave nothing behind; segments that stay must not be hidden by a chunk that got
+	// no rows.
 	target.Touched = c.Minor != nil || !c.DropExisting && !c.MovesRows
 	if err := partitioned(partitions, write, target); err != nil {
 		return err

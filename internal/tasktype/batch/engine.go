@@ -43,7 +43,8 @@ func (s *settings) warn(log *slog.Logger) {
 	}
 }
 
-// begin notes the report of a running task; end takes it away and keeps it, unless the task goes on after a restart.
+// begin notes the report of a running task; end takes it away and keeps it, unless the task goes on
+// after a restart.
 func (e *engine) begin(id string, r *report) { e.o.Chats.add(id, r) }
 
 func (e *engine) end(ctx context.Context, id string, r *report, failure error) error {
@@ -78,7 +79,8 @@ type settings struct {
 	LockType   string
 	// Durable keeps intermediate data in deep storage, as it does for statements.
 	Durable bool
-	// engine are the parameters of the multi-stage engine that are given, ignored the names of those that have no effect on a native task.
+	// engine are the parameters of the multi-stage engine that are given, ignored the names of those
+	// that have no effect on a native task.
 	engine  map[string]any
 	ignored []string
 }
@@ -154,7 +156,8 @@ func (e *engine) Release(ctx context.Context, t *task.Task) error {
 	return errors.Join(err, tasktype.ClearTask(ctx, e.o.Metastore, e.o.Deep, t.ID))
 }
 
-// run runs a job of a task. What it has lost with another process the next run of the task makes again.
+// run runs a job of a task. What it has lost with another process the next run of the task makes
+// again.
 func run(ctx context.Context, job msq.Job, deps msq.Deps) (*msq.Outcome, error) {
 	ctx, cancel := tasktype.WithEngineCause(ctx)
 	defer cancel()
@@ -165,7 +168,8 @@ func run(ctx context.Context, job msq.Job, deps msq.Deps) (*msq.Outcome, error) 
 	return out, err
 }
 
-// env returns what the plans of a task run in. Their time is that at which the task was submitted: all runs of it compute the same.
+// env returns what the plans of a task run in. Their time is that at which the task was submitted:
+// all runs of it compute the same.
 func (e *engine) env(session *broker.Session, t *task.Task) (env *exec.Env, done func()) {
 	env, done = session.Env("task " + t.ID)
 	own := *env.Expr
@@ -173,7 +177,8 @@ func (e *engine) env(session *broker.Session, t *task.Task) (env *exec.Env, done
 	return env, done
 }
 
-// session pins a state of the timeline that has everything that was published up to now: with its locks held a task reads all that it replaces.
+// session pins a state of the timeline that has everything that was published up to now: with its
+// locks held a task reads all that it replaces.
 func (e *engine) session(ctx context.Context) (*broker.Session, error) {
 	if err := tasktype.CatchUp(ctx, e.o.Metastore, e.o.Published); err != nil {
 		return nil, err

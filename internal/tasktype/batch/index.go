@@ -64,7 +64,8 @@ func (k *Index) parse(t *task.Task) (x *spec.Index, text json.RawMessage, s *set
 	return x, fields.Spec, &read, shown, err
 }
 
-// Prepare implements task.Kind: where the intervals are given it takes the locks on them, so that what else is done there waits before it works.
+// Prepare implements task.Kind: where the intervals are given it takes the locks on them, so that
+// what else is done there waits before it works.
 func (k *Index) Prepare(ctx context.Context, t *task.Task) (bool, error) {
 	x, _, s, _, err := k.parse(t)
 	if err != nil {

@@ -16,10 +16,12 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// surveyPart is the job of a load that learns what the records have, and the note in which a later run of the task finds that.
+// surveyPart is the job of a load that learns what the records have, and the note in which a later
+// run of the task finds that.
 const surveyPart = "survey"
 
-// learn reads all records for their fields and the types of those: where other processes help, as a job of its own.
+// learn reads all records for their fields and the types of those: where other processes help, as a
+// job of its own.
 func (k *Index) learn(ctx context.Context, t *task.Task, l *load, s *settings, deps msq.Deps, splits []ingest.Split, workers, threads int) error {
 	if deps.Join == nil {
 		return l.learn(ctx, splits, threads)

@@ -21,8 +21,8 @@ import (
 
 // load is a load on its way.
 //
-// Where the spec leaves columns or their types open they are learnt from all records first; the rows are read in a second pass, as the reference
-// does, too.
+// Where the spec leaves columns or their types open they are learnt from all records first; the
+// rows are read in a second pass, as the reference does, too.
 type load struct {
 	kind   string
 	spec   *spec.Index
@@ -68,7 +68,8 @@ func (k *Index) load(ctx context.Context, t *task.Task, x *spec.Index, text json
 	// Subtasks are those of tasks of type index_parallel that may have several.
 	several := k.kind == ParallelType && x.Tuning.Workers > 1 && len(splits) > 1
 	parts.expect(len(splits), several)
-	// One worker has groups whole when it has read its rows, and in their order; so only what can be divided has several.
+	// One worker has groups whole when it has read its rows, and in their order; so only what can be
+	// divided has several.
 	workers := max(1, min(max(threads, x.Tuning.Workers), maxWorkers, len(splits)))
 	deps := k.deps(ctx, env)
 	if several && k.o.Join != nil {
@@ -121,7 +122,8 @@ func (l *load) options() *ingest.Options {
 	return &ingest.Options{Access: l.access, TempDir: l.dir, Disk: l.disk}
 }
 
-// learnBytes is the size of the parts in which large files are looked at for their columns, each on one core.
+// learnBytes is the size of the parts in which large files are looked at for their columns, each on
+// one core.
 const learnBytes = 8 << 20
 
 // maxWorkers bounds the workers of a load.

@@ -14,8 +14,9 @@ import (
 	"github.com/hengedb/henge/internal/plan"
 )
 
-// reader reads splits for one worker of a load, in one of its phases, and counts what it meets there. If the worker is in another process, this one
-// is told what the reader there has counted. It implements msq.RowWorker.
+// reader reads splits for one worker of a load, in one of its phases, and counts what it meets
+// there. If the worker is in another process, this one is told what the reader there has counted.
+// It implements msq.RowWorker.
 type reader struct {
 	l     *load
 	phase string
@@ -61,7 +62,8 @@ func (r *reader) Open(ctx context.Context, ext *plan.External, split ingest.Spli
 	return r.open(ctx, ext, split, o)
 }
 
-// bad takes note of a record that is no row, or not wholly one, and says whether the load goes on. A record counts once, however often it is read.
+// bad takes note of a record that is no row, or not wholly one, and says whether the load goes on.
+// A record counts once, however often it is read.
 func (r *reader) bad(input, kind string, details ...string) error {
 	tuning := r.l.spec.Tuning
 	build := r.phase == buildSegments
@@ -113,7 +115,8 @@ func (p *part) notices() []string {
 	return out
 }
 
-// tolerates fails if there were more bad records than a load may have. The details are those of the last.
+// tolerates fails if there were more bad records than a load may have. The details are those of the
+// last.
 func (l *load) tolerates(failed int64, details ...string) error {
 	most := l.spec.Tuning.MaxParseErrors
 	switch {
@@ -171,7 +174,8 @@ func (r *reader) Set(state json.RawMessage) error {
 	return r.l.tolerates(r.l.failed.Add(more))
 }
 
-// enroll makes a reader that of a worker in a phase, and returns the one before; nil: there was none.
+// enroll makes a reader that of a worker in a phase, and returns the one before; nil: there was
+// none.
 func (p *part) enroll(phase string, worker int, r *reader) *reader {
 	p.mu.Lock()
 	defer p.mu.Unlock()

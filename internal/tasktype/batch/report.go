@@ -14,7 +14,8 @@ import (
 	"github.com/hengedb/henge/internal/task"
 )
 
-// counts are the row counts of a phase (spec/ingestion.md, section 10). They are counted up by many goroutines.
+// counts are the row counts of a phase (spec/ingestion.md, section 10). They are counted up by many
+// goroutines.
 type counts struct {
 	processed, bytes, withError, thrownAway, unparseable atomic.Int64
 }
@@ -57,7 +58,8 @@ type event struct {
 type part struct {
 	// determine and build are what was counted beside that which readers have.
 	determine, build counts
-	// saves says that bad records are kept: a report then has a list of them for each phase, empty or not.
+	// saves says that bad records are kept: a report then has a list of them for each phase, empty or
+	// not.
 	saves bool
 	mu    struct {
 		sync.Mutex
@@ -92,7 +94,8 @@ func (p *part) counted(phase string) countsJSON {
 	return out
 }
 
-// averages returns the rates per second of the last minutes, as far as anybody has looked: clients poll.
+// averages returns the rates per second of the last minutes, as far as anybody has looked: clients
+// poll.
 func (p *part) averages(now int64) map[string]map[string]float64 {
 	present := sample{now, p.counted(buildSegments)}
 	p.mu.Lock()
@@ -139,7 +142,8 @@ func newPart(now int64) *part {
 	return p
 }
 
-// onePass says that the records were looked at for their time chunks while segments were built, which a report shows as two phases.
+// onePass says that the records were looked at for their time chunks while segments were built,
+// which a report shows as two phases.
 func (p *part) onePass() {
 	p.determine.set(p.counted(buildSegments))
 	events := p.events(buildSegments)

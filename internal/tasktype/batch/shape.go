@@ -68,7 +68,8 @@ type shape struct {
 	rollup     bool
 }
 
-// shapeOf decides on the columns of a job: those that the task asks for, else those of the segments.
+// shapeOf decides on the columns of a job: those that the task asks for, else those of the
+// segments.
 func shapeOf(ctx context.Context, dataSource string, c *spec.Compaction, g *group) (*shape, error) {
 	columns := columnsOf(g.sources)
 	s := &shape{target: &msq.Target{}, rollup: true, query: chrono.All}
@@ -136,7 +137,8 @@ func shapeOf(ctx context.Context, dataSource string, c *spec.Compaction, g *grou
 	return s, nil
 }
 
-// transformed returns the columns of segments with what transforms make of them. Those that they add are dimensions where the task names them.
+// transformed returns the columns of segments with what transforms make of them. Those that they
+// add are dimensions where the task names them.
 func transformed(ctx context.Context, in *native.Ingestion, scan *plan.Scan, columns []column) ([]column, error) {
 	rows, err := in.Rows(ctx, scan)
 	if err != nil {
@@ -169,7 +171,8 @@ func scanOf(dataSource string, read chrono.Interval, columns []column) *plan.Sca
 	return n
 }
 
-// finer returns the finer of a granularity and one that is named; a name that is not known counts as none.
+// finer returns the finer of a granularity and one that is named; a name that is not known counts
+// as none.
 func finer(g chrono.Granularity, name string) chrono.Granularity {
 	other, err := chrono.ParseGranularity(name)
 	switch {
@@ -181,7 +184,8 @@ func finer(g chrono.Granularity, name string) chrono.Granularity {
 	return other
 }
 
-// chooseMetrics returns the metric columns that are kept as they are, or, where the task wants others, aggregators for all that it wants.
+// chooseMetrics returns the metric columns that are kept as they are, or, where the task wants
+// others, aggregators for all that it wants.
 func (s *shape) chooseMetrics(ctx context.Context, c *spec.Compaction, columns []column) (kept []column, added []native.AggregatorOf, err error) {
 	if c.KeepMetrics {
 		for _, col := range columns {
@@ -241,7 +245,8 @@ func find(columns []column, name string) *column {
 	return nil
 }
 
-// sameMetric reports whether a column holds the states of an aggregator already, so that they are to be combined and not aggregated again.
+// sameMetric reports whether a column holds the states of an aggregator already, so that they are
+// to be combined and not aggregated again.
 func sameMetric(ctx context.Context, col *column, a native.AggregatorOf, columns []column) (bool, error) {
 	if col == nil || col.metric == "" || !rowplan.Folds(col.metric, col.typ.Runtime()) {
 		return false, nil
@@ -256,7 +261,8 @@ func sameMetric(ctx context.Context, col *column, a native.AggregatorOf, columns
 	return false, nil
 }
 
-// chooseDimensions lists the dimensions: those that the task names, in which case it asked for them, else those of the segments.
+// chooseDimensions lists the dimensions: those that the task names, in which case it asked for
+// them, else those of the segments.
 func (s *shape) chooseDimensions(c *spec.Compaction, columns []column, kept []column) (asked bool) {
 	if c.Dimensions != nil && len(c.Dimensions.Explicit) > 0 {
 		s.dimensions = c.Dimensions.Explicit
@@ -283,7 +289,8 @@ func (s *shape) chooseDimensions(c *spec.Compaction, columns []column, kept []co
 	return false
 }
 
-// dimensionOf describes a column of segments as a dimension. Its values keep the order that they have.
+// dimensionOf describes a column of segments as a dimension. Its values keep the order that they
+// have.
 func dimensionOf(c column) spec.Dimension {
 	d := spec.Dimension{Name: c.name, MultiValue: "SORTED_ARRAY", Type: "auto"}
 	switch t := c.typ; {
@@ -324,7 +331,8 @@ func storedType(d spec.Dimension, columns []column) expr.Type {
 	return col.typ
 }
 
-// orderOf returns the columns by which rows are sorted: time, then the dimensions that have an order, unless the segments were sorted otherwise.
+// orderOf returns the columns by which rows are sorted: time, then the dimensions that have an
+// order, unless the segments were sorted otherwise.
 func orderOf(g *group, dimensions []spec.Dimension, columns []plan.Column) []string {
 	if len(g.sources) > 0 {
 		if old := g.sources[0].info.SortOrder; len(old) > 0 && old[0] != plan.TimeColumn {

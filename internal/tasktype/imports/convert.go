@@ -37,7 +37,8 @@ func convert(ctx context.Context, path string, from *v9.Segment, memory segment.
 	return segment.Merge(ctx, path, []segment.Reader{rows}, options)
 }
 
-// sortedBy returns the order that rows are known to be in. Only that by time is claimed: texts are ordered otherwise in the reference.
+// sortedBy returns the order that rows are known to be in. Only that by time is claimed: texts are
+// ordered otherwise in the reference.
 func sortedBy(from *v9.Segment) ([]string, error) {
 	times, err := from.Read(segment.TimeColumn)
 	if err != nil {
@@ -49,7 +50,8 @@ func sortedBy(from *v9.Segment) ([]string, error) {
 	return []string{segment.TimeColumn}, nil
 }
 
-// granularity returns the words for a query granularity in JSON; those of none where it can't be read.
+// granularity returns the words for a query granularity in JSON; those of none where it can't be
+// read.
 func granularity(text json.RawMessage) string {
 	g := chrono.None
 	if len(text) > 0 && json.Unmarshal(text, &g) != nil {

@@ -16,7 +16,8 @@ import (
 	"github.com/hengedb/henge/internal/timeline"
 )
 
-// place puts a segment of the reference, one of those that package v9 is tested with, into a deep storage.
+// place puts a segment of the reference, one of those that package v9 is tested with, into a deep
+// storage.
 func place(t *testing.T, dir, zip, id string) string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("../../segment/v9/testdata", zip+".zip"))
@@ -35,7 +36,8 @@ func place(t *testing.T, dir, zip, id string) string {
 
 const version = "2026-11-21T19:22:35.419Z"
 
-// years places four segments of one datasource, one for each year, the year 2020 with an older version of one segment.
+// years places four segments of one datasource, one for each year, the year 2020 with an older
+// version of one segment.
 func years(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -113,7 +115,8 @@ func TestSegmentsAreImported(t *testing.T) {
 	}
 }
 
-// imported starts a server that has taken one fixture over, which lay at a path below the old deep storage.
+// imported starts a server that has taken one fixture over, which lay at a path below the old deep
+// storage.
 func imported(t *testing.T, fixture, path string) *server.Server {
 	t.Helper()
 	dir := t.TempDir()
@@ -150,7 +153,8 @@ func TestSketchesAreImported(t *testing.T) {
 	}
 }
 
-// What release 33 says of first and last values, and of a sketch among whose values one does not fit its register.
+// What release 33 says of first and last values, and of a sketch among whose values one does not
+// fit its register.
 func TestFirstAndLastValuesAreImported(t *testing.T) {
 	s := imported(t, "pairs", "pairs/2024-03-01T00:00:00.000Z_2024-03-02T00:00:00.000Z/"+version+"/0")
 	const (

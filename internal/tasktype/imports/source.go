@@ -28,11 +28,13 @@ type loadSpec struct {
 	Blob      string `json:"blobPath"`
 }
 
-// ObjectStore says how to reach a store that is none of deep storage. The zero value asks without credentials.
+// ObjectStore says how to reach a store that is none of deep storage. The zero value asks without
+// credentials.
 type ObjectStore struct {
 	// Account is that of the containers, where a store has such.
 	Account string
-	// Properties are those of the store's input source, secrets among them; Endpoint is another address, "" the public one.
+	// Properties are those of the store's input source, secrets among them; Endpoint is another
+	// address, "" the public one.
 	Properties map[string]string
 	Endpoint   string
 }
@@ -80,7 +82,8 @@ func (s *sources) open(ctx context.Context, spec json.RawMessage) (*folder, erro
 	return nil, fault.Unsupported("Load spec of type [%s] can't be imported; local, s3_zip, google and azure can", at.Type)
 }
 
-// local opens a zip, a folder with the files of a segment, or one that holds either as index.zip or index.
+// local opens a zip, a folder with the files of a segment, or one that holds either as index.zip or
+// index.
 func (s *sources) local(ctx context.Context, path string) (*folder, error) {
 	if err := ingest.AllowLocal(s.access, path); err != nil {
 		return nil, err
@@ -112,7 +115,8 @@ func (s *sources) local(ctx context.Context, path string) (*folder, error) {
 	return nil, fault.NotFound("The folder [%s] has neither the files of a segment nor index.zip", path)
 }
 
-// object opens a zip in S3, which is fetched whole: reading it by ranges would be a request for every few kilobytes.
+// object opens a zip in S3, which is fetched whole: reading it by ranges would be a request for
+// every few kilobytes.
 func (s *sources) object(ctx context.Context, bucket, key string) (*folder, error) {
 	client, err := s3.Connect(ctx, s.s3)
 	if err != nil {

@@ -28,7 +28,8 @@ import (
 // Type is the type of the tasks.
 const Type = "import"
 
-// maxSegments bounds a task: its payload is a row of the metastore. Larger imports are several tasks.
+// maxSegments bounds a task: its payload is a row of the metastore. Larger imports are several
+// tasks.
 const maxSegments = 10_000
 
 // Options are what the tasks work with.
@@ -52,8 +53,9 @@ type payload struct {
 	DataSource string `json:"dataSource"`
 	// Segments are the reference's descriptors.
 	Segments []*timeline.Segment `json:"segments"`
-	// Offsets are how far the reference has read the stream of the datasource, as it stored that. They are kept under the name of the datasource,
-	// which is that of its supervisor, unless there are some already.
+	// Offsets are how far the reference has read the stream of the datasource, as it stored that. They
+	// are kept under the name of the datasource, which is that of its supervisor, unless there are
+	// some already.
 	Offsets json.RawMessage `json:"offsets,omitempty"`
 }
 
@@ -169,7 +171,8 @@ func (k *Import) Run(ctx context.Context, t *task.Task) (err error) {
 	return k.visible(ctx)
 }
 
-// visiblePatience is how long a task waits for those who answer queries: what was imported is there, and a Broker that can't tell is ill.
+// visiblePatience is how long a task waits for those who answer queries: what was imported is
+// there, and a Broker that can't tell is ill.
 const visiblePatience = time.Minute
 
 // visible returns when queries see what was imported: who is told that it is done may ask for it.
@@ -186,7 +189,8 @@ func (k *Import) visible(ctx context.Context) error {
 	return nil
 }
 
-// chunksOf groups segments that become visible together: those of an interval and version, the newest interval first.
+// chunksOf groups segments that become visible together: those of an interval and version, the
+// newest interval first.
 func chunksOf(list []*timeline.Segment) [][]*timeline.Segment {
 	list = slices.Clone(list)
 	slices.SortFunc(list, func(a, b *timeline.Segment) int {

@@ -1,8 +1,10 @@
 // Package kill gives the task that deletes unused segments for good: their rows, then their bytes.
 //
-// The central type is Kill, the kind of these tasks for the task queue. Users submit them, and the endpoints that delete an interval do.
-// Used segments are never touched. Rows go before files, so that a crash leaves files without a row, which the next kill task deletes, and
-// never a row without its file; a file that another segment shares stays, which the metastore counts. Package duty/clean deletes what crashes leave, too, with the same DeleteFiles.
+// The central type is Kill, the kind of these tasks for the task queue. Users submit them, and the
+// endpoints that delete an interval do. Used segments are never touched. Rows go before files, so
+// that a crash leaves files without a row, which the next kill task deletes, and never a row
+// without its file; a file that another segment shares stays, which the metastore counts. Package
+// duty/clean deletes what crashes leave, too, with the same DeleteFiles.
 package kill
 
 import (

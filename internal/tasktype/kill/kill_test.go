@@ -21,7 +21,8 @@ import (
 	"github.com/hengedb/henge/internal/timeline"
 )
 
-// fixture is a store with datasource wiki: one segment on each of five days of March 2026, whose bytes are in deep storage.
+// fixture is a store with datasource wiki: one segment on each of five days of March 2026, whose
+// bytes are in deep storage.
 type fixture struct {
 	t      *testing.T
 	store  *metastore.Store

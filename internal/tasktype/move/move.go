@@ -1,9 +1,12 @@
-// Package move gives the tasks that move the bytes of unused segments within deep storage: move to a place of the user's choice, archive to the
-// place that the settings name, where a store may keep what is seldom read, and restore back from there.
+// Package move gives the tasks that move the bytes of unused segments within deep storage: move to
+// a place of the user's choice, archive to the place that the settings name, where a store may keep
+// what is seldom read, and restore back from there.
 //
-// The central type is Move, the kind of these tasks for the task queue. The segments stay unused: whoever wants to ask for them again marks them used.
-// Bytes are copied under a new key, then the metastore is told, then the old ones are deleted; a crash in between leaves bytes that no row names,
-// which this task or the next kill task deletes. Files that a used segment shares stay where they are.
+// The central type is Move, the kind of these tasks for the task queue. The segments stay unused:
+// whoever wants to ask for them again marks them used. Bytes are copied under a new key, then the
+// metastore is told, then the old ones are deleted; a crash in between leaves bytes that no row
+// names, which this task or the next kill task deletes. Files that a used segment shares stay where
+// they are.
 package move
 
 import (
@@ -207,8 +210,8 @@ func (k *Move) Run(ctx context.Context, t *task.Task) error {
 	return nil
 }
 
-// destination returns the key that a file gets; false: it is in its place already. The last part is new each time: bytes that a failure left
-// behind are never those of a row.
+// destination returns the key that a file gets; false: it is in its place already. The last part is
+// new each time: bytes that a failure left behind are never those of a row.
 func (k *Move) destination(key, base string) (string, bool, error) {
 	at := 0
 	if !strings.HasPrefix(key, Home) {

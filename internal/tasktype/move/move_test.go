@@ -176,7 +176,8 @@ func TestBytesMove(t *testing.T) {
 	})
 }
 
-// marking makes a segment used between the copy of its bytes and the note of their place, or fails then.
+// marking makes a segment used between the copy of its bytes and the note of their place, or fails
+// then.
 type marking struct {
 	*metastore.Store
 	id  string
@@ -204,7 +205,8 @@ func TestUsedSegmentsStayInTheirPlace(t *testing.T) {
 	})
 }
 
-// A task that ends before it deletes the old bytes leaves them as a file that no row names, for kill tasks.
+// A task that ends before it deletes the old bytes leaves them as a file that no row names, for
+// kill tasks.
 func TestCrashLeavesNoBytesUnnamed(t *testing.T) {
 	onEach(t, func(f *fixture) {
 		f.publish(1, false)

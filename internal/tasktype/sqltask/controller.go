@@ -52,7 +52,8 @@ func NewController(o *tasktype.Env) *Controller {
 	return c
 }
 
-// payload is a controller task as the interface shows it (spec/ingestion.md, section 7), with what is needed to run it.
+// payload is a controller task as the interface shows it (spec/ingestion.md, section 7), with what
+// is needed to run it.
 type payload struct {
 	Type              string            `json:"type"`
 	ID                string            `json:"id"`
@@ -70,7 +71,8 @@ type payload struct {
 	Dialect           string            `json:"sqlDialect,omitempty"`
 	ResultFormat      string            `json:"sqlResultFormat,omitempty"`
 	Now               int64             `json:"sqlCurrentTimestamp"`
-	// Timeline is the state of the timeline that the statement was planned against: the task reads none before it.
+	// Timeline is the state of the timeline that the statement was planned against: the task reads
+	// none before it.
 	Timeline int64 `json:"sqlTimelineNumber"`
 }
 
@@ -112,7 +114,8 @@ type resultsContext struct {
 	StringifyArrays        bool   `json:"stringifyArrays"`
 }
 
-// shownContext are the entries of a payload's context that come from the statement, not from the user.
+// shownContext are the entries of a payload's context that come from the statement, not from the
+// user.
 var shownContext = map[string]bool{querycontext.InsertGrain.Key(): true, querycontext.ReplacedChunks.Key(): true, querycontext.QueryID.Key(): true, querycontext.SQLQueryID.Key(): true}
 
 // TaskID is the id of the task that runs a statement.
@@ -209,7 +212,8 @@ func payloadOf(t *task.Task) (*payload, error) {
 	return &body, nil
 }
 
-// prepare plans the statement of a task again, against the state of the timeline that the task will read.
+// prepare plans the statement of a task again, against the state of the timeline that the task will
+// read.
 func (c *Controller) prepare(ctx context.Context, body *payload) (*broker.Prepared, error) {
 	context := map[string]any{}
 	for k, v := range body.SQLQueryContext {

@@ -12,11 +12,13 @@ import (
 	"github.com/hengedb/henge/internal/tasktype"
 )
 
-// What a REPLACE hides it must have read, if it reads its own datasource at all: its locks come first (Prepare), then the state that it reads is
-// pinned (CatchUp), and what concurrent appends have added between the two is said to have been read (absorb).
+// What a REPLACE hides it must have read, if it reads its own datasource at all: its locks come
+// first (Prepare), then the state that it reads is pinned (CatchUp), and what concurrent appends
+// have added between the two is said to have been read (absorb).
 
-// Prepare implements task.Kind: a REPLACE is ready when it has the locks on all that it replaces, or waits without any. Others are ready at once:
-// INSERTs lock the time chunks of their rows when they know them. What is replaced was found when the statement was submitted.
+// Prepare implements task.Kind: a REPLACE is ready when it has the locks on all that it replaces,
+// or waits without any. Others are ready at once: INSERTs lock the time chunks of their rows when
+// they know them. What is replaced was found when the statement was submitted.
 func (c *Controller) Prepare(ctx context.Context, t *task.Task) (bool, error) {
 	body, err := payloadOf(t)
 	if err != nil {
@@ -51,8 +53,8 @@ func (c *Controller) Prepare(ctx context.Context, t *task.Task) (bool, error) {
 	return true, nil
 }
 
-// await waits until queries see what the statement of a task has to: a REPLACE all that is published now, others what there was when they were
-// submitted.
+// await waits until queries see what the statement of a task has to: a REPLACE all that is
+// published now, others what there was when they were submitted.
 func (c *Controller) await(ctx context.Context, body *payload) error {
 	if len(body.Spec.Destination.ReplaceTimeChunks) > 0 {
 		return tasktype.CatchUp(ctx, c.o.Metastore, c.o.Published)
@@ -61,8 +63,8 @@ func (c *Controller) await(ctx context.Context, body *payload) error {
 	return err
 }
 
-// absorb says which segments of its own datasource a REPLACE reads. Those among them that were appended after its locks were granted would
-// otherwise be published again beside their rows.
+// absorb says which segments of its own datasource a REPLACE reads. Those among them that were
+// appended after its locks were granted would otherwise be published again beside their rows.
 func (c *Controller) absorb(ctx context.Context, t *task.Task, p *broker.Prepared, node plan.Node) error {
 	if p.Target == nil || p.Target.Overwrite == nil {
 		return nil

@@ -252,8 +252,8 @@ func TestRowsThatAreTooLateAreThrownAwayAndOffsetsMoveOn(t *testing.T) {
 	w.stored(stream.Positions{"0": "100"})
 }
 
-// TestAReplacementRunsWhileRowsAreRead has a task with concurrent locks and a replacement of the same
-// time chunk, which has read what was published before.
+// TestAReplacementRunsWhileRowsAreRead has a task with concurrent locks and a replacement of the
+// same time chunk, which has read what was published before.
 func TestAReplacementRunsWhileRowsAreRead(t *testing.T) {
 	w := newWorld(t, 1)
 	w.context["useConcurrentLocks"] = true
@@ -263,7 +263,8 @@ func TestAReplacementRunsWhileRowsAreRead(t *testing.T) {
 	w.caughtUp(task.ID)
 	chunk := hourOf(t, hours(1)(0))
 	owner := metastore.LockOwner{TaskID: "replace", GroupID: "replace", Priority: 50}
-	lock, granted, err := w.store.TryLock(t.Context(), metastore.LockRequest{Owner: owner, DataSource: "d", Interval: chunk, Type: metastore.Replace})
+	lock, granted, err := w.store.TryLock(t.Context(), metastore.LockRequest{Owner: owner, DataSource: "d", Interval: chunk,
+		Type: metastore.Replace})
 	if err != nil || !granted {
 		t.Fatalf("the lock of the replacement: %t, %v", granted, err)
 	}

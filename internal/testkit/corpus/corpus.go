@@ -1,8 +1,9 @@
-// Package corpus compares answers of a running server with the recorded answers of the reference system to thousands of SQL
-// statements, one statement a line.
+// Package corpus compares answers of a running server with the recorded answers of the reference
+// system to thousands of SQL statements, one statement a line.
 //
-// The central types are Record, one recorded statement, and Compare, which knows how answers may differ: numbers to nine digits, JSON
-// text as JSON, errors by status, category and code. Which statements are not answered yet is listed by the tests that use it.
+// The central types are Record, one recorded statement, and Compare, which knows how answers may
+// differ: numbers to nine digits, JSON text as JSON, errors by status, category and code. Which
+// statements are not answered yet is listed by the tests that use it.
 package corpus
 
 import (
@@ -92,8 +93,8 @@ func (r *Record) Body() ([]byte, error) {
 	return json.Marshal(body)
 }
 
-// Compare tells how an answer departs from the recording, "" if it fits. Records with a Spec note fit any answer that is no failure
-// of the server.
+// Compare tells how an answer departs from the recording, "" if it fits. Records with a Spec note
+// fit any answer that is no failure of the server.
 func (r *Record) Compare(status int, body []byte) string {
 	if r.Spec != "" {
 		if status >= 500 && status != 501 && status != 504 {
@@ -281,7 +282,8 @@ func decodeAny(s string) (any, error) {
 	return v, err
 }
 
-// sortRows orders rows by a text in which doubles are rounded, so that equal sets end up in the same order.
+// sortRows orders rows by a text in which doubles are rounded, so that equal sets end up in the
+// same order.
 func sortRows(rows [][]any) {
 	keys := make(map[*any]string, len(rows))
 	key := func(row []any) string {

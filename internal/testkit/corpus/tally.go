@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// Tally counts what became of statements, by topic and by kind of difference. The zero value is ready.
+// Tally counts what became of statements, by topic and by kind of difference. The zero value is
+// ready.
 type Tally struct {
 	topics map[string]*count
 	kinds  map[string]*kind
@@ -77,7 +78,8 @@ func (t *Tally) Counts() string {
 	return b.String()
 }
 
-// Summary prints the n most common kinds of difference, each with the shortest statement that shows it.
+// Summary prints the n most common kinds of difference, each with the shortest statement that shows
+// it.
 func (t *Tally) Summary(n int) string {
 	names := make([]string, 0, len(t.kinds))
 	for name := range t.kinds {
@@ -116,7 +118,8 @@ var variable = []struct {
 	{regexp.MustCompile(`-?\d+(\.\d+)?(E-?\d+)?`), "n"},
 }
 
-// kindOf takes the values out of a difference, so that those with the same cause are counted together.
+// kindOf takes the values out of a difference, so that those with the same cause are counted
+// together.
 func kindOf(difference string) string {
 	// The numbers of HTTP statuses are no values.
 	statuses := statusPattern.FindString(difference)

@@ -24,34 +24,41 @@ import (
 
 // Options steer how Direct and Serve run statements. The zero value is how a server does.
 type Options struct {
-	// BatchRows is the size of batches and Threads the number of goroutines of a scan; 0: the defaults.
+	// BatchRows is the size of batches and Threads the number of goroutines of a scan; 0: the
+	// defaults.
 	BatchRows, Threads int
 	// SegmentRows cuts loads into segments of at most that many rows, 0: as loaded.
 	SegmentRows int
 	// Live keeps segments in memory, as those that still grow are.
 	Live bool
-	// Servers is how many servers hold the segments, two of them each, 0: this process reads all. Only Serve knows of it.
+	// Servers is how many servers hold the segments, two of them each, 0: this process reads all. Only
+	// Serve knows of it.
 	Servers int
-	// FanIn is how many servers' parts are merged in one place; 0: the default. Servers merge the others'.
+	// FanIn is how many servers' parts are merged in one place; 0: the default. Servers merge the
+	// others'.
 	FanIn int
-	// Asked, if not nil, is called with each request that a server gets. No part is then asked for twice because it is late.
+	// Asked, if not nil, is called with each request that a server gets. No part is then asked for
+	// twice because it is late.
 	Asked func(server string, r *dispatch.Request)
 	// Broken lets the first server break off each answer, sooner or later.
 	Broken bool
 	// MemoryBytes is the memory that a query may take before it spills, 0: any.
 	MemoryBytes int64
-	// TextRoom is what the texts that a function makes for rows computed at once may take together, 0: the default.
+	// TextRoom is what the texts that a function makes for rows computed at once may take together, 0:
+	// the default.
 	TextRoom int64
 	// Disk counts what is spilled; nil: nobody wants to know.
 	Disk *budget.Budget
-	// LargeSide is from how many rows on the smaller side of a join is too large to be sent, 0: the default.
+	// LargeSide is from how many rows on the smaller side of a join is too large to be sent, 0: the
+	// default.
 	LargeSide float64
 	// ReducedScan is from how many rows on a scan is read by the keys of a join, 0: the default.
 	ReducedScan float64
 	// RulesOff names rewrite rules that are not applied.
 	RulesOff []string
-	// Kept keeps the groups of single segments, and answers from what was kept: each statement is run twice. Where there are Servers they keep them, and so
-	// does who asks them. Kept groups take KeptBytes, 0: 64 MiB.
+	// Kept keeps the groups of single segments, and answers from what was kept: each statement is run
+	// twice. Where there are Servers they keep them, and so does who asks them. Kept groups take
+	// KeptBytes, 0: 64 MiB.
 	Kept      bool
 	KeptBytes int64
 	// Reprint parses each statement, prints it, and runs what was printed.
@@ -140,7 +147,8 @@ func (d *Direct) Prepare(ctx context.Context, s *slt.Statement) (*broker.Prepare
 	return d.broker.Prepare(ctx, req, sql.Native)
 }
 
-// Open optimizes a statement and builds its operators. The caller closes the operator, then calls done.
+// Open optimizes a statement and builds its operators. The caller closes the operator, then calls
+// done.
 func (d *Direct) Open(ctx context.Context, p *broker.Prepared) (op exec.Operator, done func(), err error) {
 	if d.options.Kept { // the first time fills the cache
 		op, done, err := d.open(ctx, p)

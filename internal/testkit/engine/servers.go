@@ -22,7 +22,8 @@ import (
 	"github.com/hengedb/henge/internal/segment"
 )
 
-// servers read the segments of a Store for a Broker, over HTTP. Each segment is held by two of them. It implements broker.Servers.
+// servers read the segments of a Store for a Broker, over HTTP. Each segment is held by two of
+// them. It implements broker.Servers.
 type servers struct {
 	all    []*dispatch.Server
 	client *http.Client
@@ -99,7 +100,8 @@ func (c *cutter) Write(p []byte) (int, error) {
 // Unwrap lets http.ResponseController reach the connection.
 func (c *cutter) Unwrap() http.ResponseWriter { return c.ResponseWriter }
 
-// hurried is a clock on which a long time passes between any two looks: what was forgiven is tried again, and all is late.
+// hurried is a clock on which a long time passes between any two looks: what was forgiven is tried
+// again, and all is late.
 type hurried struct {
 	clock.Clock
 	looks atomic.Int64

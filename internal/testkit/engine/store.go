@@ -22,12 +22,14 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// Now is where the clock of a Store stands. A statement's context may say otherwise by sqlCurrentTimestamp.
+// Now is where the clock of a Store stands. A statement's context may say otherwise by
+// sqlCurrentTimestamp.
 var Now = time.Date(2024, 2, 29, 12, 34, 56, 789e6, time.UTC)
 
 // Store holds the segments of one test.
 type Store struct {
-	// SegmentRows cuts each load into segments of at most that many rows, 0: as loaded. Loads that name the size of their core set stay.
+	// SegmentRows cuts each load into segments of at most that many rows, 0: as loaded. Loads that
+	// name the size of their core set stay.
 	SegmentRows int
 	// Live keeps segments in memory, as those that still grow are, in place of files.
 	Live bool

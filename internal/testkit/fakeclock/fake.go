@@ -11,8 +11,9 @@ import (
 	"github.com/hengedb/henge/internal/clock"
 )
 
-// Clock is a clock for tests which stands still until Advance or Set moves it. Timers fire in the order of their times, and while one
-// fires Now is exactly its time. A test that steps goroutines first calls BlockUntil, to know that they wait.
+// Clock is a clock for tests which stands still until Advance or Set moves it. Timers fire in the
+// order of their times, and while one fires Now is exactly its time. A test that steps goroutines
+// first calls BlockUntil, to know that they wait.
 type Clock struct {
 	mu struct {
 		sync.Mutex
@@ -44,7 +45,8 @@ func (f *Clock) Advance(d time.Duration) {
 	f.moveLocked(f.mu.now.Add(d))
 }
 
-// Set moves the clock to t. Setting it back fires nothing, as when the clock of a machine is set back.
+// Set moves the clock to t. Setting it back fires nothing, as when the clock of a machine is set
+// back.
 func (f *Clock) Set(t time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -78,7 +80,8 @@ func (f *Clock) moveLocked(to time.Time) {
 	}
 }
 
-// BlockUntil waits until at least n timers, tickers and sleepers wait for the clock, or ctx is done.
+// BlockUntil waits until at least n timers, tickers and sleepers wait for the clock, or ctx is
+// done.
 func (f *Clock) BlockUntil(ctx context.Context, n int) error {
 	for {
 		f.mu.Lock()

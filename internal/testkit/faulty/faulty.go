@@ -1,5 +1,5 @@
-// Package faulty wraps a deepstore.Store so that its operations fail at random, from a seed, or at one chosen call. It is for tests
-// of everything that stores or fetches files.
+// Package faulty wraps a deepstore.Store so that its operations fail at random, from a seed, or at
+// one chosen call. It is for tests of everything that stores or fetches files.
 package faulty
 
 import (
@@ -28,7 +28,8 @@ const (
 	Delete Op = "delete"
 )
 
-// Plan says how often operations fail, each a share between 0 and 1. The zero Plan lets everything pass.
+// Plan says how often operations fail, each a share between 0 and 1. The zero Plan lets everything
+// pass.
 type Plan struct {
 	// Before makes an operation fail without effect.
 	Before float64

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// compareJSON tells how got departs from want: "" if it fits. Members that got has beside those of want are allowed: later releases
-// add some.
+// compareJSON tells how got departs from want: "" if it fits. Members that got has beside those of
+// want are allowed: later releases add some.
 func compareJSON(want, got []byte, mask map[string]string, stable bool) string {
 	w, err := decode(want)
 	if err != nil {
@@ -40,7 +40,8 @@ type maskRule struct {
 	class   string
 }
 
-// maskPattern turns $.a[*].b, $['k'] and $.* into an expression over concrete paths such as $.a[3].b.
+// maskPattern turns $.a[*].b, $['k'] and $.* into an expression over concrete paths such as
+// $.a[3].b.
 func maskPattern(path string) *regexp.Regexp {
 	q := regexp.QuoteMeta(path)
 	q = strings.ReplaceAll(q, `\[\*\]`, `\[\d+\]`)
@@ -155,7 +156,8 @@ func (c *comparison) anyMember(path string, want, got map[string]any, keys []str
 	return c.value(path+".member", want[keys[0]], got[others[0]])
 }
 
-// isOutcome reports whether a value says how something ended, which counts even where only the shape of the rest does.
+// isOutcome reports whether a value says how something ended, which counts even where only the
+// shape of the rest does.
 func isOutcome(path string, want any) bool {
 	switch path[strings.LastIndexByte(path, '.')+1:] {
 	case "errorCode":
@@ -172,7 +174,8 @@ var maskForms = map[string]*regexp.Regexp{
 	"host": regexp.MustCompile(`^.+$`),
 }
 
-// masked compares the kind of a value that varies from run to run: text of the class's form, or a number.
+// masked compares the kind of a value that varies from run to run: text of the class's form, or a
+// number.
 func masked(path, class string, want, got any) string {
 	if d := scalarKind(path, want, got); d != "" {
 		return d

@@ -1,9 +1,10 @@
-// Package golden replays recorded HTTP exchanges of the reference system against a running server and compares what comes back with
-// the recording, under its masks.
+// Package golden replays recorded HTTP exchanges of the reference system against a running server
+// and compares what comes back with the recording, under its masks.
 //
-// The central type is Player. It keeps the values that exchanges capture (task ids), fills them into later requests, waits for work that
-// the recording waited for, and says of each exchange whether the answer fits. Which differences are wanted is not decided here: the
-// tests that use it list them, with reasons.
+// The central type is Player. It keeps the values that exchanges capture (task ids), fills them
+// into later requests, waits for work that the recording waited for, and says of each exchange
+// whether the answer fits. Which differences are wanted is not decided here: the tests that use it
+// list them, with reasons.
 package golden
 
 import (
@@ -65,7 +66,8 @@ func (e *Exchange) SetMask(path, class string) {
 	e.Mask[path] = class
 }
 
-// Complete reports whether the recording has the whole request and answer; only then can it be replayed.
+// Complete reports whether the recording has the whole request and answer; only then can it be
+// replayed.
 func (e *Exchange) Complete() bool { return !e.Request.Shortened && !e.Answer.Truncated }
 
 // Load reads the exchanges of a family in their order.

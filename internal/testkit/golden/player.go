@@ -79,7 +79,8 @@ func (p *Player) Remember(name, value string) {
 	p.vars[name] = value
 }
 
-// Do sends a request that is not recorded, but without which the recording makes no sense. Captured values are filled into path.
+// Do sends a request that is not recorded, but without which the recording makes no sense. Captured
+// values are filled into path.
 func (p *Player) Do(ctx context.Context, to, method, path string) error {
 	path, missing := fill(path, p.vars)
 	if missing != "" {
@@ -161,7 +162,8 @@ func (p *Player) send(ctx context.Context, base, method, path string, headers ma
 	return resp.StatusCode, resp.Header, got, nil
 }
 
-// awaitState waits until the task or statement that a GET asks about has ended, if the recording shows it ended.
+// awaitState waits until the task or statement that a GET asks about has ended, if the recording
+// shows it ended.
 func (p *Player) awaitState(ctx context.Context, base, path string, e *Exchange) error {
 	if e.Request.Method != http.MethodGet || e.Answer.Status != http.StatusOK && !strings.Contains(e.Name, "results") {
 		return nil
@@ -201,7 +203,8 @@ func (p *Player) awaitLog(ctx context.Context, base, path string) error {
 	}
 }
 
-// awaitTask returns the status of a task that has ended, or whatever else comes for an id that is none.
+// awaitTask returns the status of a task that has ended, or whatever else comes for an id that is
+// none.
 func (p *Player) awaitTask(ctx context.Context, base, id string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, p.Wait)
 	defer cancel()
@@ -300,8 +303,9 @@ func compareHeaders(e *Exchange, header http.Header) string {
 	return ""
 }
 
-// compareError compares what clients rely on of an error: code, category, persona and the sense of the message, which is its text up
-// to a list of alternatives. The member "error" is the union's (the specification), not the recording's.
+// compareError compares what clients rely on of an error: code, category, persona and the sense of
+// the message, which is its text up to a list of alternatives. The member "error" is the union's
+// (the specification), not the recording's.
 func compareError(e *Exchange, got []byte) string {
 	var want, have map[string]any
 	if json.Unmarshal(e.Answer.Body, &want) != nil {

@@ -9,8 +9,9 @@ import (
 	"strings"
 )
 
-// compareText compares result text: line by line, and where lines of JSON differ, value by value in their order, so that only the digits
-// of doubles may differ. With cut set the recording holds the beginning only.
+// compareText compares result text: line by line, and where lines of JSON differ, value by value in
+// their order, so that only the digits of doubles may differ. With cut set the recording holds the
+// beginning only.
 func compareText(want, got string, cut bool) string {
 	if cut {
 		if len(got) < len(want) || got[:len(want)] != want {
@@ -36,7 +37,8 @@ func compareText(want, got string, cut bool) string {
 	return ""
 }
 
-// compareTokens compares two JSON texts including the order of members. Text that is no JSON must be the same.
+// compareTokens compares two JSON texts including the order of members. Text that is no JSON must
+// be the same.
 func compareTokens(want, got string) string {
 	if !strings.HasPrefix(want, "[") && !strings.HasPrefix(want, "{") {
 		return textDifference(want, got)
@@ -65,8 +67,8 @@ func textDifference(want, got string) string {
 	return fmt.Sprintf("text differs at byte %d: want ...%.160q, got ...%.160q", i, want[from:], got[min(from, len(got)):])
 }
 
-// equalScalar compares numbers by value (to 1e-9 when they have a fraction), everything else exactly. Text that is JSON is compared
-// as JSON.
+// equalScalar compares numbers by value (to 1e-9 when they have a fraction), everything else
+// exactly. Text that is JSON is compared as JSON.
 func equalScalar(want, got any) bool {
 	wn, wIsNumber := want.(json.Number)
 	gn, gIsNumber := got.(json.Number)
@@ -81,8 +83,9 @@ func equalScalar(want, got any) bool {
 	return want == got
 }
 
-// EqualNumbers compares the JSON text of two numbers: whole ones to the digit, those with a fraction or exponent to nine digits. A whole
-// number never equals one with a fraction: clients take their type from the text.
+// EqualNumbers compares the JSON text of two numbers: whole ones to the digit, those with a
+// fraction or exponent to nine digits. A whole number never equals one with a fraction: clients
+// take their type from the text.
 func EqualNumbers(a, b string) bool {
 	if a == b {
 		return true

@@ -1,5 +1,5 @@
-// Package mariadb runs a MariaDB for the tests of a package, where one is installed. It is reachable over loopback only and does not outlive
-// the tests.
+// Package mariadb runs a MariaDB for the tests of a package, where one is installed. It is
+// reachable over loopback only and does not outlive the tests.
 package mariadb
 
 import (
@@ -118,7 +118,8 @@ func run(program string, args ...string) error {
 	return nil
 }
 
-// URI returns the address of a database as connectors of the interface have it, without a user, or skips the test. statements are run in it first.
+// URI returns the address of a database as connectors of the interface have it, without a user, or
+// skips the test. statements are run in it first.
 func URI(t testing.TB, statements string) string {
 	t.Helper()
 	if testing.Short() {

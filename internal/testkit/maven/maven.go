@@ -1,5 +1,5 @@
-// Package maven fetches the jars that tests run, into a folder that is kept, where Java and Maven are
-// installed.
+// Package maven fetches the jars that tests run, into a folder that is kept, where Java and Maven
+// are installed.
 package maven
 
 import (
@@ -15,9 +15,9 @@ import (
 )
 
 // Jars returns the folder with the jars that the dependencies of a pom are. It fetches them if they
-// are not there, into a folder called name below root, or below the user's cache where root is empty;
-// processes that want them at the same time wait for each other. programs are those that the jars
-// need.
+// are not there, into a folder called name below root, or below the user's cache where root is
+// empty; processes that want them at the same time wait for each other. programs are those that the
+// jars need.
 func Jars(root, name string, pom []byte, programs ...string) (string, error) {
 	for _, program := range programs {
 		if _, err := exec.LookPath(program); err != nil {

@@ -75,7 +75,8 @@ var known = map[string]bool{
 	"MAX_BY": true, "VAR_POP": true,
 }
 
-// result computes one aggregate over the rows of a group; byValue says that it takes the values of a multi-value string one by one.
+// result computes one aggregate over the rows of a group; byValue says that it takes the values of
+// a multi-value string one by one.
 func result(c *plan.AggCall, rows [][]any, byValue bool) any {
 	var args [][]any
 	seen := map[string]bool{}

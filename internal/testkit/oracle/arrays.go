@@ -2,7 +2,8 @@ package oracle
 
 import "slices"
 
-// arrayCall applies a function of arrays; ok is false for other functions. null says that an argument is.
+// arrayCall applies a function of arrays; ok is false for other functions. null says that an
+// argument is.
 func arrayCall(name string, args []any, null bool) (v any, ok bool) {
 	switch name {
 	case "ARRAY":

@@ -19,9 +19,10 @@ import (
 	"github.com/hengedb/henge/internal/testkit/slt"
 )
 
-// The oracle shares the binder with the engine, DuckDB shares nothing. TestDuckDB asks both what both speak: joins, correlated subqueries,
-// set operations, grouping sets, windows, lateral joins, over tables with few values and many NULLs. It needs a Python that has the module
-// duckdb: the one named by HENGE_DUCKDB_PYTHON, or python3.
+// The oracle shares the binder with the engine, DuckDB shares nothing. TestDuckDB asks both what
+// both speak: joins, correlated subqueries, set operations, grouping sets, windows, lateral joins,
+// over tables with few values and many NULLs. It needs a Python that has the module duckdb: the one
+// named by HENGE_DUCKDB_PYTHON, or python3.
 
 // duckScript answers a line of JSON, a list of statements, with the rows of the last of them.
 const duckScript = `

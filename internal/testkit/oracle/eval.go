@@ -13,7 +13,8 @@ import (
 // unknown is the panic of the oracle for what it does not know; Run turns it into an error.
 type unknown string
 
-// eval computes an expression over one row. elements are the present values of the Each and Any around it, innermost first.
+// eval computes an expression over one row. elements are the present values of the Each and Any
+// around it, innermost first.
 func eval(e expr.Expr, row []any, elements []any) any {
 	switch x := e.(type) {
 	case *expr.Column:

@@ -100,7 +100,8 @@ func call(c *expr.Call, row, elements []any) any {
 	return strung(name, args)
 }
 
-// compared is a comparison of two values that are not nil. NaN is above every number, and yet equals nothing.
+// compared is a comparison of two values that are not nil. NaN is above every number, and yet
+// equals nothing.
 func compared(name string, args []any) (v any, ok bool) {
 	if len(args) != 2 {
 		return nil, false
@@ -291,7 +292,8 @@ func like(s, pattern string) bool {
 	return s != "" && (pattern[0] == '_' || pattern[0] == s[0]) && like(s[1:], pattern[1:])
 }
 
-// hasNull reports whether a value is NULL. A multi-value string is if it has no value, or if one of its values is.
+// hasNull reports whether a value is NULL. A multi-value string is if it has no value, or if one of
+// its values is.
 func hasNull(e expr.Expr, v any) bool {
 	if e.Type().Multi {
 		return slices.Contains(values(v), nil)

@@ -26,7 +26,8 @@ func NewGenerator(seed uint64) *Generator {
 	return &Generator{r: rand.New(rand.NewPCG(seed, seed^0x9e3779b97f4a7c15))}
 }
 
-// The columns of random tables. Doubles are multiples of a quarter, so that sums do not depend on the order of their terms.
+// The columns of random tables. Doubles are multiples of a quarter, so that sums do not depend on
+// the order of their terms.
 const tableColumns = "__time TIMESTAMP, s VARCHAR, t VARCHAR, n BIGINT, l BIGINT, d DOUBLE, f FLOAT, m VARCHAR MULTI"
 
 // Table returns a table of up to rows rows.
@@ -140,7 +141,8 @@ func (g *Generator) integer(depth int) string {
 	)
 }
 
-// real makes no -0.0: zeros are one group, the sign that stands for it is nobody's promise, and yet they have an order.
+// real makes no -0.0: zeros are one group, the sign that stands for it is nobody's promise, and yet
+// they have an order.
 func (g *Generator) real(depth int) string {
 	if g.leaf(depth) {
 		return g.pick(g.column("d"), g.column("d"), g.column("f"), fmt.Sprintf("%.2f", float64(g.r.IntN(40)-20)/4))

@@ -26,8 +26,8 @@ var (
 	duration = flag.Duration("duration", 2*time.Second, "how long random rounds are played")
 )
 
-// TestRandomQueries compares the engine with the oracle. Rounds with fixed seeds come first, so that a plain run always plays the same
-// ones for as long as time allows.
+// TestRandomQueries compares the engine with the oracle. Rounds with fixed seeds come first, so
+// that a plain run always plays the same ones for as long as time allows.
 func TestRandomQueries(t *testing.T) {
 	var n tally
 	play := func(seed uint64, queries int) bool { // a test of its own, so that its segments are closed behind it

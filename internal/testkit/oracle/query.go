@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// Query returns a SELECT over the tables t and u. ordered says that its rows come in one order only.
+// Query returns a SELECT over the tables t and u. ordered says that its rows come in one order
+// only.
 func (g *Generator) Query() (sql string, ordered bool) {
 	var columns int
 	switch g.r.IntN(10) {
@@ -45,7 +46,8 @@ func (g *Generator) Query() (sql string, ordered bool) {
 	return sql, true
 }
 
-// sets combines two or three SELECTs; INTERSECT goes before the others unless there are parentheses.
+// sets combines two or three SELECTs; INTERSECT goes before the others unless there are
+// parentheses.
 func (g *Generator) sets() string {
 	types := g.r.IntN(3)
 	operator := func() string {

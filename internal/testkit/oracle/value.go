@@ -9,7 +9,8 @@ import (
 
 // Values are nil, int64, float64, float32, string or []any.
 
-// order compares two values of one type that are not nil: -1, 0 or 1. NaN is above all numbers and equal to itself, -0.0 below 0.0.
+// order compares two values of one type that are not nil: -1, 0 or 1. NaN is above all numbers and
+// equal to itself, -0.0 below 0.0.
 func order(a, b any) int {
 	switch x := a.(type) {
 	case int64:

@@ -7,7 +7,8 @@ import (
 	"github.com/hengedb/henge/internal/plan"
 )
 
-// window computes each call for each row by asking of every row of the partition whether it is in the frame.
+// window computes each call for each row by asking of every row of the partition whether it is in
+// the frame.
 func window(x *plan.Window, in [][]any) [][]any {
 	var order []string
 	partitions := map[string][][]any{}
@@ -128,7 +129,8 @@ func (p *partition) value(c *plan.WindowCall, i int) any {
 	panic(unknown("window function " + c.Fn))
 }
 
-// known returns where LAG or LEAD, that would be at a row, ends when only rows with a value count: -1 outside the partition.
+// known returns where LAG or LEAD, that would be at a row, ends when only rows with a value count:
+// -1 outside the partition.
 func (p *partition) known(column, i int, at int64) int64 {
 	step, n := 1, at-int64(i)
 	if n < 0 {
@@ -194,7 +196,8 @@ func (p *partition) offset(f *plan.Frame, i, column int, constant int64) (offset
 	return number(at) - number(key), true
 }
 
-// distance is how far row j is behind the bound that lies offset from row i: negative before it, 0 on it.
+// distance is how far row j is behind the bound that lies offset from row i: negative before it, 0
+// on it.
 func (p *partition) distance(f *plan.Frame, i, j int, offset float64) float64 {
 	switch {
 	case f.Groups || f.Range && offset == 0:
@@ -210,7 +213,8 @@ func (p *partition) distance(f *plan.Frame, i, j int, offset float64) float64 {
 	case b == nil:
 		return math.Inf(j - i)
 	}
-	// Longs of the generator are small or at the ends of their range, where the engine stops at the end.
+	// Longs of the generator are small or at the ends of their range, where the engine stops at the
+	// end.
 	d := number(b) - number(a)
 	if key.Desc {
 		d = -d

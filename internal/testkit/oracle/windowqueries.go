@@ -8,7 +8,8 @@ import (
 // total orders rows that can be told apart by what is selected.
 const total = "__time, s, n, t, d, f, l"
 
-// windows is a SELECT with window calls. Where the order of equal rows would show, all columns order them.
+// windows is a SELECT with window calls. Where the order of equal rows would show, all columns
+// order them.
 func (g *Generator) windows() (sql string, columns int) {
 	g.from, g.words = []string{"t"}, nil
 	source := "t"

@@ -1,7 +1,9 @@
-// Package pending keeps checked-in lists of what a test knows not to pass yet, such as recorded answers that are not given so far.
+// Package pending keeps checked-in lists of what a test knows not to pass yet, such as recorded
+// answers that are not given so far.
 //
-// The central type is List. A listed name may fail; a name that is not listed must pass; and a listed name that passes fails the test
-// until it is taken out, so that a list only shrinks. Used by the tests that replay the reference system's answers.
+// The central type is List. A listed name may fail; a name that is not listed must pass; and a
+// listed name that passes fails the test until it is taken out, so that a list only shrinks. Used
+// by the tests that replay the reference system's answers.
 package pending
 
 import (
@@ -15,7 +17,8 @@ import (
 	"testing"
 )
 
-// List is a file of names, one a line, each followed by nothing or by a space and a reason. Lines that begin with # are comments.
+// List is a file of names, one a line, each followed by nothing or by a space and a reason. Lines
+// that begin with # are comments.
 type List struct {
 	path    string
 	comment []string
@@ -80,9 +83,10 @@ type Outcome map[string]string
 // shown is how many failures a test prints.
 const shown = 25
 
-// Settle compares what happened with the list and fails the test where they disagree. With update the list loses what passed; it gains
-// names only when its file is not there, which is how it is made anew. Complete says that everything was tried, so that listed names that
-// did not come up are wrong too.
+// Settle compares what happened with the list and fails the test where they disagree. With update
+// the list loses what passed; it gains names only when its file is not there, which is how it is
+// made anew. Complete says that everything was tried, so that listed names that did not come up are
+// wrong too.
 func (l *List) Settle(t testing.TB, o Outcome, complete, update bool) {
 	t.Helper()
 	if update && l.missing {

@@ -1,5 +1,5 @@
-// Package postgres runs a PostgreSQL for the tests of a package, where one is installed. It is reachable over a socket in a directory of its
-// own only, and does not outlive the tests.
+// Package postgres runs a PostgreSQL for the tests of a package, where one is installed. It is
+// reachable over a socket in a directory of its own only, and does not outlive the tests.
 package postgres
 
 import (

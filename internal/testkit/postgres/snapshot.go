@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// Remember keeps what is in a store and returns a function that puts it back, as when a database comes back from a crash without its last commits. Nobody
-// may be connected then (Link.Cut).
+// Remember keeps what is in a store and returns a function that puts it back, as when a database
+// comes back from a crash without its last commits. Nobody may be connected then (Link.Cut).
 func Remember(t testing.TB, store string) (putBack func()) {
 	t.Helper()
 	at, err := url.Parse(store)

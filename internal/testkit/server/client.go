@@ -19,7 +19,8 @@ type Client struct {
 	Addresses map[string]string
 }
 
-// connections is shared by all clients: tests that send thousands of requests must not open as many sockets.
+// connections is shared by all clients: tests that send thousands of requests must not open as many
+// sockets.
 var connections = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 16, DisableCompression: true}}
 
 // CloseIdle closes connections that wait for a next request, so that a server can stop at once.
@@ -35,7 +36,8 @@ type Refusal struct {
 // Error shows status and body.
 func (e *Refusal) Error() string { return fmt.Sprintf("status %d: %.600s", e.Status, e.Body) }
 
-// Send sends a request with the given JSON text ("": no body) and returns status and body of whatever comes back.
+// Send sends a request with the given JSON text ("": no body) and returns status and body of
+// whatever comes back.
 func (c *Client) Send(ctx context.Context, role, method, path, body string) (status int, answer []byte, err error) {
 	req, err := http.NewRequestWithContext(ctx, method, c.Addresses[role]+path, bytes.NewReader([]byte(body)))
 	if err != nil {
@@ -57,7 +59,8 @@ func (c *Client) Send(ctx context.Context, role, method, path, body string) (sta
 	return resp.StatusCode, answer, nil
 }
 
-// Call sends a request to the Router and decodes a 2xx answer into out (nil: it is thrown away). Other answers are a *Refusal.
+// Call sends a request to the Router and decodes a 2xx answer into out (nil: it is thrown away).
+// Other answers are a *Refusal.
 func (c *Client) Call(ctx context.Context, method, path string, body, out any) error {
 	text := ""
 	if body != nil {

@@ -23,12 +23,13 @@ import (
 	"github.com/hengedb/henge/internal/testkit/postgres"
 )
 
-// Cluster is several processes inside a test: nodes with some roles each, on one metastore and one deep storage, that know each other by
-// their announcements and talk over HTTP.
+// Cluster is several processes inside a test: nodes with some roles each, on one metastore and one
+// deep storage, that know each other by their announcements and talk over HTTP.
 type Cluster struct {
 	// Client asks the first Router.
 	Client
-	// Nodes are the processes in the order in which they were started; those that were stopped or killed are there too.
+	// Nodes are the processes in the order in which they were started; those that were stopped or
+	// killed are there too.
 	Nodes []*Process
 
 	t        testing.TB
@@ -76,7 +77,8 @@ type ClusterOptions struct {
 	Settings []string
 	// Metastore is where the metadata is; the zero value: an SQLite of the cluster's own.
 	Metastore metastore.Options
-	// Links gives each process connections of its own to the metastore, a PostgreSQL, that can be cut; and deep storage that is on no process's machine.
+	// Links gives each process connections of its own to the metastore, a PostgreSQL, that can be cut;
+	// and deep storage that is on no process's machine.
 	Links bool
 	// Clock is that of all processes; nil: the system's.
 	Clock clock.Clock
@@ -166,7 +168,8 @@ func (c *Cluster) Refused(settings []string, roles ...string) error {
 	return err
 }
 
-// StartInPlace adds a process with the roles of one that was killed, on its ports, as if its machine had been set up anew.
+// StartInPlace adds a process with the roles of one that was killed, on its ports, as if its
+// machine had been set up anew.
 func (c *Cluster) StartInPlace(killed *Process) (*Process, error) {
 	var ports []string
 	for role, url := range killed.Addresses {
@@ -175,7 +178,8 @@ func (c *Cluster) StartInPlace(killed *Process) (*Process, error) {
 	return c.open(0, killed.Roles, ports)
 }
 
-// StartTwin adds a process whose data directory has the name of another one that runs, as if its machine were a copy of that one's.
+// StartTwin adds a process whose data directory has the name of another one that runs, as if its
+// machine were a copy of that one's.
 func (c *Cluster) StartTwin(of *Process) *Process {
 	c.t.Helper()
 	name, err := os.ReadFile(filepath.Join(of.dir, "process"))
@@ -252,14 +256,16 @@ func (c *Cluster) Stop(p *Process) error {
 	return n.Stop(context.Background())
 }
 
-// Kill ends a process as the loss of its machine does: its connections break, and it says nothing to anybody.
+// Kill ends a process as the loss of its machine does: its connections break, and it says nothing
+// to anybody.
 func (c *Cluster) Kill(p *Process) {
 	n := p.node
 	p.node = nil
 	n.Kill()
 }
 
-// Mute makes the announcement of a process run out, as when it can't reach the metastore for a while: others take it for lost, and it goes on.
+// Mute makes the announcement of a process run out, as when it can't reach the metastore for a
+// while: others take it for lost, and it goes on.
 func (c *Cluster) Mute(p *Process) {
 	c.t.Helper()
 	members, err := c.store.Members(c.t.Context())

@@ -9,10 +9,11 @@ import (
 	"testing"
 )
 
-// Gate is a file over HTTP whose end comes when the test says so, to be loaded into datasource t: rows of five days with a column n. Servers that
-// read it need service.ingest.http.allowPrivate.
+// Gate is a file over HTTP whose end comes when the test says so, to be loaded into datasource t:
+// rows of five days with a column n. Servers that read it need service.ingest.http.allowPrivate.
 type Gate struct {
-	// Reading gets a channel for each reader that has the first half; it gets the rest when that is closed.
+	// Reading gets a channel for each reader that has the first half; it gets the rest when that is
+	// closed.
 	Reading chan chan struct{}
 	// Files is how many such files a statement loads; 0: one.
 	Files int
@@ -76,7 +77,8 @@ func (g *Gate) Native() string {
 	return g.Load("t", `"appendToExisting":true`, `"dimensionsSpec":{"dimensions":[{"type":"long","name":"n"}]},"granularitySpec":{"segmentGranularity":"DAY","rollup":false}`, "")
 }
 
-// Load is a task of type index_parallel that loads the file into a datasource: with more of the ioConfig, the rest of the dataSchema, and a tuningConfig.
+// Load is a task of type index_parallel that loads the file into a datasource: with more of the
+// ioConfig, the rest of the dataSchema, and a tuningConfig.
 func (g *Gate) Load(dataSource, io, schema, tuning string) string {
 	if io != "" {
 		io = "," + io

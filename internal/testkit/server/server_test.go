@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// A Router whose way to the Broker is cut refuses queries, also those that could go on a connection that was there, until it is mended.
+// A Router whose way to the Broker is cut refuses queries, also those that could go on a connection
+// that was there, until it is mended.
 func TestACutClusterIsInParts(t *testing.T) {
 	c := StartCluster(t, ClusterOptions{Processes: [][]string{{"coordinator", "overlord", "worker", "historical", "broker"}, {"router"}}})
 	ask := func() error {

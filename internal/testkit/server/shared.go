@@ -19,7 +19,8 @@ import (
 // Wikiticker is the sample of a day's edits, below the shared folder.
 const Wikiticker = "data/wikiticker-2015-09-12-sampled.json.gz"
 
-// Shared returns the folder beside the repository that holds recorded answers and sample data. The test is skipped if there is none.
+// Shared returns the folder beside the repository that holds recorded answers and sample data. The
+// test is skipped if there is none.
 func Shared(t testing.TB) string {
 	t.Helper()
 	dir, err := os.Getwd()
@@ -69,7 +70,8 @@ func GoldenData(t testing.TB, shared string) string {
 	return dir
 }
 
-// LoadGolden plays the recorded loads (golden/setup) and waits until each is done. It returns the player, for what else a test wants to play.
+// LoadGolden plays the recorded loads (golden/setup) and waits until each is done. It returns the
+// player, for what else a test wants to play.
 func (c *Client) LoadGolden(ctx context.Context, t testing.TB, shared string) *golden.Player {
 	t.Helper()
 	setup, err := golden.Load(filepath.Join(shared, "golden", "setup"))
@@ -103,7 +105,8 @@ func (c *Client) LoadNative(ctx context.Context, spec []byte) error {
 	return err
 }
 
-// LoadCorpus loads the datasources that the statements of golden/corpus ask, by the statement or the native task beside their data.
+// LoadCorpus loads the datasources that the statements of golden/corpus ask, by the statement or
+// the native task beside their data.
 func (c *Client) LoadCorpus(ctx context.Context, shared string) error {
 	data := filepath.Join(shared, "golden", "corpus", "data")
 	for _, name := range []string{"c_types.sql", "c_dim.sql", "c_events.sql", "c_arrays.task.json", "c_sk.task.json", "c_skd.task.json", "c_skin.task.json"} {

@@ -12,7 +12,8 @@ type skewed struct {
 	by time.Duration
 }
 
-// Skewed returns the system's clock with times that are off by a duration: too late where it is positive.
+// Skewed returns the system's clock with times that are off by a duration: too late where it is
+// positive.
 func Skewed(by time.Duration) clock.Clock { return skew(clock.System(), by) }
 
 func skew(c clock.Clock, by time.Duration) clock.Clock {

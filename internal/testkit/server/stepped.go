@@ -12,15 +12,17 @@ import (
 // stepPause is how often a Stepped clock moves by itself.
 const stepPause = time.Millisecond
 
-// Stepped is a clock that goes on as the machine's does, and jumps ahead when a test says so (Advance): what waits for a minute waits for no time. Held, it
-// stands still, so that what happens is not because somebody looked again after a while.
+// Stepped is a clock that goes on as the machine's does, and jumps ahead when a test says so
+// (Advance): what waits for a minute waits for no time. Held, it stands still, so that what happens
+// is not because somebody looked again after a while.
 type Stepped struct {
 	*fakeclock.Clock
 
 	mu sync.Mutex // held while the clock does not go on by itself
 }
 
-// NewStepped returns a clock that goes on until the test has ended. What uses it is opened later, and so closed before.
+// NewStepped returns a clock that goes on until the test has ended. What uses it is opened later,
+// and so closed before.
 func NewStepped(t testing.TB) *Stepped {
 	system := clock.System()
 	s := &Stepped{Clock: fakeclock.New(system.Now())}

@@ -134,8 +134,9 @@ func (c *Cluster) Cut(a, b *Process) {
 	}
 }
 
-// Pause lets a process take connections and requests of others, which hear nothing of it until Resume, as when it is stopped by a signal. It goes on with what
-// it does itself: its metastore is to be taken from it too.
+// Pause lets a process take connections and requests of others, which hear nothing of it until
+// Resume, as when it is stopped by a signal. It goes on with what it does itself: its metastore is
+// to be taken from it too.
 func (c *Cluster) Pause(p *Process) {
 	c.network.mu.Lock()
 	defer c.network.mu.Unlock()
@@ -165,7 +166,8 @@ func (c *Cluster) Heal() {
 	}
 }
 
-// CutStore takes the metastore from a process. The cluster's processes must have links of their own (ClusterOptions.Links).
+// CutStore takes the metastore from a process. The cluster's processes must have links of their own
+// (ClusterOptions.Links).
 func (c *Cluster) CutStore(p *Process) { p.link.Cut() }
 
 // Slow makes each access of a process to deep storage take so much longer.

@@ -19,7 +19,8 @@ type Engine interface {
 	Query(ctx context.Context, s *Statement) (*Answer, error)
 }
 
-// Answer is the rows of a statement. Values are as encoding/json decodes the array result format, numbers as json.Number.
+// Answer is the rows of a statement. Values are as encoding/json decodes the array result format,
+// numbers as json.Number.
 type Answer struct {
 	Columns  []string
 	SQLTypes []string

@@ -1,9 +1,12 @@
-// Package slt runs scripts of SQL statements with their expected answers, in the manner of sqllogictest.
+// Package slt runs scripts of SQL statements with their expected answers, in the manner of
+// sqllogictest.
 //
-// The central types are Script, a parsed file; Engine, what loads tables and answers statements (package testkit/engine has some);
-// Config, an engine with a name. Run plays one script against one config and reports each answer that differs with its file and line.
+// The central types are Script, a parsed file; Engine, what loads tables and answers statements
+// (package testkit/engine has some); Config, an engine with a name. Run plays one script against
+// one config and reports each answer that differs with its file and line.
 //
-// A script is a list of records, separated by empty lines. A line that begins with # outside of a record is a comment.
+// A script is a list of records, separated by empty lines. A line that begins with # outside of a
+// record is a comment.
 //
 //	load wiki version=1 interval=2024-01-01/P1D     columns and rows follow; or rows=FILE, a path beside the script
 //	__time TIMESTAMP, page VARCHAR, tags VARCHAR MULTI, added BIGINT
@@ -26,10 +29,12 @@
 //	error Column 'pag' not found                     part of the message, or /a regular expression/; a category other
 //	SELECT pag FROM wiki                             than INVALID_INPUT stands before it: error UNSUPPORTED: ...
 //
-// Load options: version (1), interval (the least that holds the rows), partition (0), core (how many partitions the chunk needs; 0:
-// any), granularity (DAY, HOUR, ...: rows are cut into its buckets). Values of rows are separated by " | "; NULL is
-// NULL, and text that would be misread is quoted as JSON. Doubles are compared to twelve digits.
+// Load options: version (1), interval (the least that holds the rows), partition (0), core (how
+// many partitions the chunk needs; 0: any), granularity (DAY, HOUR, ...: rows are cut into its
+// buckets). Values of rows are separated by " | "; NULL is NULL, and text that would be misread is
+// quoted as JSON. Doubles are compared to twelve digits.
 //
-// A skipped statement is run all the same: when its answer is right the line has to go. With rewriting on, answers are written into the
-// script instead of being compared; the diff is the review.
+// A skipped statement is run all the same: when its answer is right the line has to go. With
+// rewriting on, answers are written into the script instead of being compared; the diff is the
+// review.
 package slt

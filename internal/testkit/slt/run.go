@@ -26,7 +26,8 @@ type Config struct {
 	Unordered bool
 }
 
-// Unable is an Engine's refusal to play a script that asks for what it can't do; the script is skipped, with the reason.
+// Unable is an Engine's refusal to play a script that asks for what it can't do; the script is
+// skipped, with the reason.
 type Unable struct{ Reason string }
 
 // Error returns the reason.

@@ -60,7 +60,8 @@ type Statement struct {
 	Context map[string]any
 	Params  []Param
 
-	// Types has a Letter per column. Sorted says that the order of rows means nothing, Header that the first row is the column names.
+	// Types has a Letter per column. Sorted says that the order of rows means nothing, Header that the
+	// first row is the column names.
 	Types          string
 	Sorted, Header bool
 	Want           []string

@@ -1,10 +1,13 @@
-// Package peer reads what the reference system keeps of a cluster outside of its segments: the tables of its metadata store, in PostgreSQL, MySQL or SQLite, or,
-// where there are none any more, the names of the folders in its deep storage.
+// Package peer reads what the reference system keeps of a cluster outside of its segments: the
+// tables of its metadata store, in PostgreSQL, MySQL or SQLite, or, where there are none any more,
+// the names of the folders in its deep storage.
 //
-// The central type is Catalog: segments, retention rules, dynamic configuration, compaction settings, lookups and supervisors, as they were written.
-// Who brings them into a cluster is the command `henge import`; segments are converted by tasks of package imports.
+// The central type is Catalog: segments, retention rules, dynamic configuration, compaction
+// settings, lookups and supervisors, as they were written. Who brings them into a cluster is the
+// command `henge import`; segments are converted by tasks of package imports.
 //
-// Not read: Derby, whose files only Java can. Its tables can be exported to one of the others, which need the columns named in metadata.go.
+// Not read: Derby, whose files only Java can. Its tables can be exported to one of the others,
+// which need the columns named in metadata.go.
 package peer
 
 import (
@@ -24,8 +27,8 @@ type Catalog struct {
 	SkippedWhy error
 	// Rules are lists by datasource, "_default" among them.
 	Rules map[string]json.RawMessage
-	// Coordinator is the dynamic configuration, Compaction the settings of automatic compaction by datasource, Lookups the lookups by tier and
-	// name; nil where there is none.
+	// Coordinator is the dynamic configuration, Compaction the settings of automatic compaction by
+	// datasource, Lookups the lookups by tier and name; nil where there is none.
 	Coordinator json.RawMessage
 	Compaction  map[string]json.RawMessage
 	Lookups     json.RawMessage

@@ -14,9 +14,11 @@ import (
 	"github.com/hengedb/henge/internal/timeline"
 )
 
-// ReadFolder finds the segments of a deep storage on disk by the names of its folders: datasource/start_end/version/partition, with index.zip or the
-// folder index in it. Of each interval only the newest version counts. Shard specs are in no name: the partitions of an interval are taken
-// for all there are, which hides what older versions have there, and are not pruned by dimensions.
+// ReadFolder finds the segments of a deep storage on disk by the names of its folders:
+// datasource/start_end/version/partition, with index.zip or the folder index in it. Of each
+// interval only the newest version counts. Shard specs are in no name: the partitions of an
+// interval are taken for all there are, which hides what older versions have there, and are not
+// pruned by dimensions.
 func ReadFolder(ctx context.Context, dir string) (*Catalog, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {

@@ -20,13 +20,15 @@ import (
 	"github.com/hengedb/henge/internal/timeline"
 )
 
-// DefaultPrefix begins the names of the tables unless the reference was told otherwise (druid.metadata.storage.tables.base).
+// DefaultPrefix begins the names of the tables unless the reference was told otherwise
+// (druid.metadata.storage.tables.base).
 const DefaultPrefix = "druid"
 
 // namePart is what a prefix may be: it becomes part of statements.
 var namePart = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,40}$`)
 
-// ReadMetadata reads the metadata tables at a PostgreSQL or MySQL URL or in an SQLite file, in one snapshot. The reference may run; nothing is changed.
+// ReadMetadata reads the metadata tables at a PostgreSQL or MySQL URL or in an SQLite file, in one
+// snapshot. The reference may run; nothing is changed.
 func ReadMetadata(ctx context.Context, address, prefix string) (*Catalog, error) {
 	if !namePart.MatchString(prefix) {
 		return nil, fault.InvalidInput("Table prefix [%.60s] is not a name", prefix)
@@ -117,7 +119,8 @@ type metadata struct {
 	found  *Catalog
 }
 
-// each calls f for the rows of a statement, in which "#" stands for the prefix. Payloads are bytes or text.
+// each calls f for the rows of a statement, in which "#" stands for the prefix. Payloads are bytes
+// or text.
 func (m *metadata) each(statement string, f func(rows *sql.Rows) error) error {
 	rows, err := m.t.QueryContext(m.ctx, strings.ReplaceAll(statement, "#", m.prefix))
 	if err != nil {
@@ -202,7 +205,8 @@ func (m *metadata) compaction(payload []byte) error {
 	return nil
 }
 
-// offsets are what tasks committed with the segments that they published. It comes last: a statement that fails ends the transaction.
+// offsets are what tasks committed with the segments that they published. It comes last: a
+// statement that fails ends the transaction.
 func (m *metadata) offsets() error {
 	return m.each("SELECT dataSource, commit_metadata_payload FROM #_dataSource", func(rows *sql.Rows) error {
 		var name string

@@ -8,7 +8,7 @@
 // What holds:
 //
 //  1. A record is decoded by itself; its rows are in the order of the records. A fault means that
-//     no row was made and nothing was counted: the same records may be made again (a schema registry
+//     no row was made and nothing was counted: the same records may be made again (a registry
 //     that is away).
 //  2. The plan is made once for what is known of the records, and again only when a record shows
 //     something new. Then the poll is decoded again by the new plan: what a row is does not depend

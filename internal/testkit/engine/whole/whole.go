@@ -1,7 +1,7 @@
 // Package whole answers the statements of test scripts with a whole server.
 //
-// The central type is Engine, an slt.Engine. It stands apart from package engine so that tests of the query path build without the rest
-// of the product.
+// The central type is Engine, an slt.Engine. It stands apart from package engine so that tests of
+// the query path build without the rest of the product.
 package whole
 
 import (
@@ -21,8 +21,9 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// Engine is a server of its own: tables are loaded by SQL ingestion, statements go through the Router. What only a Store can do (versions
-// out of order, chunks that are not complete, a datasource without rows) makes it skip the script.
+// Engine is a server of its own: tables are loaded by SQL ingestion, statements go through the
+// Router. What only a Store can do (versions out of order, chunks that are not complete, a
+// datasource without rows) makes it skip the script.
 type Engine struct {
 	start  func() *server.Client
 	server *server.Client    // nil: not started, for there was nothing to do
@@ -34,8 +35,9 @@ func New(t testing.TB) *Engine {
 	return &Engine{newest: map[string]string{}, start: func() *server.Client { return &server.Start(t, server.Options{}).Client }}
 }
 
-// NewAdmitting is New with every cache and every kind of admission on: results and groups of segments are kept and used, whatever the
-// type of the query, and all queries are asked for their native types, lanes, priorities, users and datasources.
+// NewAdmitting is New with every cache and every kind of admission on: results and groups of
+// segments are kept and used, whatever the type of the query, and all queries are asked for their
+// native types, lanes, priorities, users and datasources.
 func NewAdmitting(t testing.TB) *Engine {
 	return &Engine{newest: map[string]string{}, start: func() *server.Client {
 		s := server.Start(t, server.Options{Settings: []string{
@@ -57,7 +59,8 @@ func NewAdmitting(t testing.TB) *Engine {
 	}}
 }
 
-// NewCluster is New with a cluster in place of one process: two Historicals hold the segments, neither of them where the Broker is.
+// NewCluster is New with a cluster in place of one process: two Historicals hold the segments,
+// neither of them where the Broker is.
 func NewCluster(t testing.TB) *Engine {
 	return &Engine{newest: map[string]string{}, start: func() *server.Client {
 		return &server.StartCluster(t, server.ClusterOptions{Processes: [][]string{

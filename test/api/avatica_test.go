@@ -14,6 +14,12 @@ import (
 
 const avaticaPath = "/service/v2/sql/avatica/"
 
+// avatica500 reports whether an answer is a refusal of the endpoints of JDBC drivers: these are of
+// status 500, as their protocol has it.
+func avatica500(path string, status int) bool {
+	return strings.Contains(path, "/avatica") && status == http.StatusInternalServerError
+}
+
 // avatica sends a request of a JDBC driver and returns the answer.
 func avatica(t *testing.T, s *server.Server, request map[string]any) (status int, answer map[string]any) {
 	t.Helper()

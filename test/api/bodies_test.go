@@ -70,7 +70,7 @@ func TestBodiesOfEveryEndpointKeepToTheMemory(t *testing.T) {
 		mu.Lock()
 		defer mu.Unlock()
 		statuses[status]++
-		if status == http.StatusInternalServerError || status == http.StatusBadGateway {
+		if !avatica500(path, status) && (status == http.StatusInternalServerError || status == http.StatusBadGateway) {
 			t.Errorf("%s: [%d] bytes have the answer %d %.300s", pattern, len(body), status, answer)
 		}
 		if slices.ContainsFunc(configured, func(part string) bool { return strings.Contains(path, part) }) && len(body) > 2<<20 &&

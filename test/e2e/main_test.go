@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/hengedb/henge/internal/testkit/kafkaserver"
 	"github.com/hengedb/henge/internal/testkit/postgres"
 )
 
@@ -40,5 +41,6 @@ func run(m *testing.M) int {
 		return 1
 	}
 	defer postgres.Stop()
+	defer kafkaserver.StopAll()
 	return m.Run()
 }

@@ -47,6 +47,9 @@ func (a *API) configure(w http.ResponseWriter, r *http.Request) error {
 	if err := json.Unmarshal(body, &members); err != nil {
 		return fault.Malformed("The settings are no JSON object: %s", fault.JSONProblem(err))
 	}
+	if members == nil {
+		return fault.Malformed("The settings are no JSON object, but null")
+	}
 	given, ok := members["dataSource"]
 	var other string
 	if ok && (json.Unmarshal(given, &other) != nil || other != name) {

@@ -89,11 +89,27 @@ func bindComparison(b *binding) (Expr, error) {
 // compared casts an operand to the type in which the two are compared. Unlike in arithmetic a FLOAT
 // is rounded before: it is one where a query gives it, and both must compare alike.
 func (b *binding) compared(i int, t Type) {
-	if x := b.args[i]; b.err == nil && x.Type().Base == Float && t.Runtime() == vector.Double && Unrounded(x) != x {
-		b.args[i] = &Cast{X: x, T: t.NotNull().OrNull(x.Type().Nullable)}
+	if x := b.args[i]; b.err == nil && isRounded(x, t) {
+		b.args[i] = roundedAs(x, t)
 		return
 	}
 	b.cast(i, t)
+}
+
+// isRounded reports whether an operand is rounded to FLOAT before it is compared as t.
+func isRounded(x Expr, t Type) bool {
+	return x.Type().Base == Float && t.Runtime() == vector.Double && Unrounded(x) != x
+}
+
+// roundedAs is a FLOAT as t, rounded before.
+func roundedAs(x Expr, t Type) Expr { return &Cast{X: x, T: t.NotNull().OrNull(x.Type().Nullable)} }
+
+// coerceCompared is coerce for an operand that is compared as t: IN compares as = does.
+func coerceCompared(x Expr, t Type) Expr {
+	if isRounded(x, t) {
+		return roundedAs(x, t)
+	}
+	return coerce(x, t)
 }
 
 // comparedAs returns the type two operands are compared as.

@@ -208,9 +208,9 @@ func NewIn(x Expr, list []Expr, at fault.Span) (Expr, error) {
 	if !ok {
 		return newInByComparison(x, list, at)
 	}
-	in := &In{X: coerce(x, t), Values: make([]any, 0, len(list))}
+	in := &In{X: coerceCompared(x, t), Values: make([]any, 0, len(list))}
 	for _, e := range list {
-		made := coerce(e, t)
+		made := coerceCompared(e, t)
 		if _, ok := made.(*Literal); !ok {
 			var err error
 			if made, err = Fold(made, &Context{}); err != nil {
@@ -258,7 +258,7 @@ func NewInConstants(x Expr, n int, get func(i int, l *Literal) error, at fault.S
 	if !ok {
 		return nil, nil
 	}
-	in.X = coerce(x, t)
+	in.X = coerceCompared(x, t)
 	if alike && (len(in.Values) == 0 || coerce(&Literal{Value: in.Values[0], T: types.last}, t).Type() == types.last) {
 		return in, nil
 	}
@@ -320,6 +320,8 @@ func (n *inTyper) add(e Expr) bool {
 	case n.t.Base == Invalid:
 		n.t = u
 	case n.t.Runtime() == u.Runtime():
+	case n.x.IsCharacter() && n.t.Runtime().IsNumeric() && u.Runtime().IsNumeric():
+		return false // a text is not the same as a whole number and as another one
 	case n.t.Runtime().IsNumeric() && u.Runtime().IsNumeric():
 		n.t = Of(Double)
 	case n.x.IsCharacter() && isTextOrNumber(n.t) && isTextOrNumber(u):

@@ -145,7 +145,8 @@ func TestEachIdIsCountedOnce(t *testing.T) {
 		select {
 		case <-deadline:
 			rows, ids, ok := look()
-			t.Fatalf("at the end there are %d rows of %d ids (%v); %d were produced, %d acknowledged", rows, ids, ok, begun.Load(), acknowledged.Load())
+			t.Fatalf("at the end there are %d rows of %d ids (%v); %d were produced, %d acknowledged",
+				rows, ids, ok, begun.Load(), acknowledged.Load())
 		default:
 		}
 	}

@@ -105,6 +105,37 @@ func (a *API) body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	return body, nil
 }
 
+// answer answers a request of one encoding. What fails is an answer, too, of status 500: drivers
+// read it.
+func (a *API) answer(w http.ResponseWriter, r *http.Request, media string, read func(body []byte) (*request, error),
+	write func(out response) ([]byte, error)) error {
+	body, err := a.body(w, r)
+	var req *request
+	if err == nil {
+		req, err = read(body)
+	}
+	edge.Decoded(r.Context())
+	var out response
+	if err == nil {
+		out, err = a.do(r.Context(), req)
+	}
+	status := http.StatusOK
+	if err != nil {
+		if r.Context().Err() != nil {
+			return err // nobody listens
+		}
+		status, out = http.StatusInternalServerError, a.failed(r.Context(), err)
+	}
+	text, err := write(out)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", media)
+	w.WriteHeader(status)
+	_, _ = w.Write(text) // the driver may be gone
+	return nil
+}
+
 // do answers a request.
 func (a *API) do(ctx context.Context, r *request) (response, error) {
 	id := r.connection()

@@ -184,7 +184,7 @@ type statement struct {
 func (s *statement) describe(ctx context.Context, sql string) (*signature, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.close0()
+	s.closeResult()
 	d, err := s.connection.api.engine.Describe(ctx, s.request(sql, nil))
 	if err != nil {
 		return nil, err
@@ -223,7 +223,7 @@ var parameterTypes = map[string]string{
 func (s *statement) run(sql string, values []value, most int64, style string) (*signature, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.close0()
+	s.closeResult()
 	a := s.connection.api
 	req := s.request(sql, values)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -301,21 +301,17 @@ func (s *statement) position() int64 {
 	return s.state.cursor.offset
 }
 
-// close0 ends the open result, for who has the statement.
-func (s *statement) close0() {
-	s.state.Lock()
-	c := s.state.cursor
-	s.state.cursor = nil
-	s.state.Unlock()
-	if c != nil {
-		c.close()
-	}
-}
-
 // close ends the statement, also while a request waits for its rows.
 func (s *statement) close() {
 	s.state.Lock()
 	s.state.closed = true
+	s.state.Unlock()
+	s.closeResult()
+}
+
+// closeResult ends the open result.
+func (s *statement) closeResult() {
+	s.state.Lock()
 	c := s.state.cursor
 	s.state.cursor = nil
 	s.state.Unlock()
@@ -324,7 +320,7 @@ func (s *statement) close() {
 	}
 }
 
-// readProps takes over what a driver has set and returns all.
+// sync takes over what a driver has set and returns all.
 func (c *connection) sync(p *connectionProps) *connectionProps {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -9,37 +9,12 @@ import (
 	"strconv"
 
 	"google.golang.org/protobuf/encoding/protowire"
-
-	"github.com/hengedb/henge/internal/api/edge"
 )
 
-// answerProtobuf answers a request in protobuf. What fails is an answer, too, of status 500.
+// answerProtobuf answers a request in protobuf.
 func (a *API) answerProtobuf(w http.ResponseWriter, r *http.Request) error {
-	body, err := a.body(w, r)
-	var req *request
-	if err == nil {
-		req, err = readProtobuf(body)
-	}
-	edge.Decoded(r.Context())
-	var out response
-	if err == nil {
-		out, err = a.do(r.Context(), req)
-	}
-	status := http.StatusOK
-	if err != nil {
-		if r.Context().Err() != nil {
-			return err // nobody listens
-		}
-		status, out = http.StatusInternalServerError, a.failed(r.Context(), err)
-	}
-	message, err := appendResponse(nil, out)
-	if err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/octet-stream;charset=utf-8")
-	w.WriteHeader(status)
-	_, _ = w.Write(message) // the driver may be gone
-	return nil
+	return a.answer(w, r, "application/octet-stream;charset=utf-8", readProtobuf,
+		func(out response) ([]byte, error) { return appendResponse(nil, out) })
 }
 
 // message gathers fields. Those that are 0 or empty are left out, as proto3 has it.

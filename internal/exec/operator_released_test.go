@@ -41,7 +41,7 @@ func TestBatchesAreReleasedWithTheNextCall(t *testing.T) {
 // externals opens external data of two rows, a row a batch.
 type externals struct{ rows *vector.Batch }
 
-func (e externals) Open(context.Context, *plan.External) (Operator, error) {
+func (e externals) Open(context.Context, *plan.External, func(string)) (Operator, error) {
 	return newBatches(e.rows, 1), nil
 }
 

@@ -1,0 +1,149 @@
+package auth
+
+import (
+	"context"
+	"sync/atomic"
+
+	"github.com/hengedb/henge/internal/fault"
+)
+
+// Grant is the answer to one need.
+type Grant struct {
+	Allowed bool
+	// Rules are the rules on rows and columns under which it is allowed; several roles may each bring
+	// one. A nil rule among them is a grant without any, which shows all.
+	Rules []*Rule
+}
+
+// Rule limits what a grant shows of a datasource (spec/access.md, section 2).
+type Rule struct {
+	// Role is whose permission it stands in.
+	Role string `json:"-"`
+	// Rows is the SQL condition that the rows shown meet; "": all rows.
+	Rows string `json:"rows,omitempty"`
+	// Columns are those that are not shown as they are.
+	Columns map[string]Cover `json:"columns,omitempty"`
+}
+
+// Cover says what stands for a column.
+type Cover struct {
+	// Mask is a SQL expression over the row; "": there is none.
+	Mask string `json:"mask,omitempty"`
+	// Hide says that the column is not there at all.
+	Hide bool `json:"hide,omitempty"`
+}
+
+// Authorizer decides for the identities that name it. It is safe for concurrent use.
+type Authorizer interface {
+	// Decide answers one need. An error says that no decision can be made, as while the roles are not
+	// loaded yet; the request is then refused.
+	Decide(ctx context.Context, id *Identity, need Need) (Grant, error)
+}
+
+// Access is what one request may do. It is safe for concurrent use. The zero Access may do nothing.
+type Access struct {
+	id      *Identity
+	by      Authorizer
+	decided atomic.Bool
+}
+
+// NewAccess returns the access of an identity for one request.
+func NewAccess(id *Identity, by Authorizer) *Access { return &Access{id: id, by: by} }
+
+// Unlimited returns an access that may do all, for what the process does by itself and where no
+// security is configured.
+func Unlimited(name string) *Access {
+	return NewAccess(&Identity{Name: name, Authorizer: AllowAll, By: AllowAll}, Everything{})
+}
+
+// Identity returns whose access it is; nil: nobody's.
+func (a *Access) Identity() *Identity {
+	if a == nil {
+		return nil
+	}
+	return a.id
+}
+
+// Check returns nil if all needs are granted, else a Forbidden fault, or the error of a decision
+// that can't be made. All needs of a statement are checked in one call.
+func (a *Access) Check(ctx context.Context, needs ...Need) error {
+	if a == nil || a.by == nil {
+		return refused()
+	}
+	a.decided.Store(true)
+	for _, n := range needs {
+		g, err := a.by.Decide(ctx, a.id, n)
+		if err != nil {
+			return err
+		}
+		if !g.Allowed {
+			return refused()
+		}
+	}
+	return nil
+}
+
+// refused does not say which need is missing: the interface's word for all of them is one.
+func refused() error { return fault.Forbidden("Unauthorized") }
+
+// May tells whether a need is granted, for lists that leave out what is not. A decision that can't
+// be made is a no.
+func (a *Access) May(ctx context.Context, need Need) bool {
+	g, err := a.Grant(ctx, need)
+	return err == nil && g.Allowed
+}
+
+// Grant returns the answer to a need, with its rules on rows and columns.
+func (a *Access) Grant(ctx context.Context, need Need) (Grant, error) {
+	if a == nil || a.by == nil {
+		return Grant{}, nil
+	}
+	a.decided.Store(true)
+	return a.by.Decide(ctx, a.id, need)
+}
+
+// Pass notes that a request needs nothing but an identity.
+func (a *Access) Pass() {
+	if a != nil {
+		a.decided.Store(true)
+	}
+}
+
+// Decided tells whether anything was asked. An answer without a decision is a mistake in the code.
+func (a *Access) Decided() bool { return a != nil && a.decided.Load() }
+
+// AllowAll is the name of the authenticator and the authorizer that are there when nothing is
+// configured.
+const AllowAll = "allowAll"
+
+// Everything grants every need.
+type Everything struct{}
+
+// Decide implements Authorizer.
+func (Everything) Decide(context.Context, *Identity, Need) (Grant, error) {
+	return Grant{Allowed: true}, nil
+}
+
+// ReadOnly grants reading of every resource, and no writing.
+type ReadOnly struct{}
+
+// Decide implements Authorizer.
+func (ReadOnly) Decide(_ context.Context, _ *Identity, need Need) (Grant, error) {
+	return Grant{Allowed: need.Action == Read}, nil
+}
+
+type accessKey struct{}
+
+// With returns a context of a request with its access.
+func With(ctx context.Context, a *Access) context.Context {
+	return context.WithValue(ctx, accessKey{}, a)
+}
+
+// Of returns the access of the request that ctx belongs to; an access that may do nothing if there
+// is none. Handlers read it once at the door and pass it on by name.
+func Of(ctx context.Context) *Access {
+	if a, ok := ctx.Value(accessKey{}).(*Access); ok {
+		return a
+	}
+	return &Access{}
+}

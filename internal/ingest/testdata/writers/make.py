@@ -1,7 +1,11 @@
-"""Writes random nested rows as JSON lines, CSV, TSV, Avro and ORC, and what they are as JSON: make.py FOLDER SEED."""
+"""Writes random nested rows as JSON lines, CSV, TSV, Avro and ORC, and what they are as JSON: make.py FOLDER SEED...
+
+The files of a seed are in a folder of its name.
+"""
 import base64
 import csv
 import json
+import os
 import random
 import sys
 
@@ -10,7 +14,7 @@ import fastavro
 import pyarrow as pa
 import pyarrow.orc as orc
 
-folder, r = sys.argv[1], random.Random(int(sys.argv[2]))
+r = random.Random()
 ROWS = 200
 TEXTS = ["", "a", "ä", "日本", "😀x", 'say "x"', "a,b", "a\tb", "line\nline", "cr\rlf\r\n", " blank ", "null", "1e5", "\\", "'", "{}", "[1]", "\x7f"]
 
@@ -105,11 +109,6 @@ def pairs(v, s):
     return v
 
 
-columns = [kind(3) for _ in range(6)]
-schema = {"type": "record", "name": "row", "fields": [{"name": name(i), "type": s} for i, (s, _) in enumerate(columns)]}
-rows = [{name(i): v() for i, (_, v) in enumerate(columns)} for _ in range(ROWS)]
-
-
 def unwrapped(s):
     """The schema without logical types, so that fastavro writes numbers as they are."""
     if isinstance(s, list):
@@ -117,13 +116,6 @@ def unwrapped(s):
     if isinstance(s, dict):
         return {k: unwrapped(x) for k, x in s.items() if k != "logicalType"}
     return s
-
-
-with open(folder + "/rows.avro", "wb") as f:
-    fastavro.writer(f, unwrapped(schema), [{k: a for k, (a, _) in row.items()} for row in rows], codec=r.choice(["null", "deflate", "bzip2", "xz"]))
-table = pa.table({name(i): pa.array([pairs(row[name(i)][0], s) for row in rows], arrow(s)) for i, (s, _) in enumerate(columns)})
-orc.write_table(table, folder + "/rows.orc", compression=r.choice(["UNCOMPRESSED", "ZLIB", "SNAPPY", "LZ4", "ZSTD"]),
-                dictionary_key_size_threshold=r.choice([0.0, 1.0]))
 
 
 def shown(v, s):
@@ -143,40 +135,54 @@ def shown(v, s):
     return v
 
 
-as_json = [{k: j for k, (_, j) in row.items()} for row in rows]
-with open(folder + "/rows.json", "w", encoding="utf-8") as f:
-    for row in as_json:
-        f.write(json.dumps(row, ensure_ascii=r.random() < 0.5) + "\n")
-
-# Flat texts. CSV quotes as RFC 4180 does; TSV has no quotes, so that its texts have neither tabs nor ends of lines.
-cells = [[text() for _ in range(4)] for _ in range(ROWS)]
-for row in cells:
-    row[0] = row[0] or "x"  # no line is empty
-with open(folder + "/rows.csv", "w", newline="", encoding="utf-8") as f:
-    w = csv.writer(f, lineterminator=r.choice(["\n", "\r\n"]), quoting=r.choice([csv.QUOTE_MINIMAL, csv.QUOTE_ALL]))
-    w.writerow([name(i) for i in range(4)])
-    w.writerows(cells)
-plain = [[c.replace("\t", " ").replace("\n", " ").replace("\r", " ") for c in row] for row in cells]
-with open(folder + "/rows.tsv", "w", newline="", encoding="utf-8") as f:
-    f.write("\t".join(name(i) for i in range(4)) + "\n")
-    for row in plain:
-        f.write("\t".join(row) + "\n")
-
-
-def write(path, values):
+def write(folder, path, values):
     with open(folder + "/" + path, "w", encoding="utf-8") as f:
         for v in values:
             f.write(json.dumps(v) + "\n")
 
 
-write("nested.want", as_json)
-# What pyarrow reads of its ORC file: its writer loses some texts of structs below nulls.
-back = orc.read_table(folder + "/rows.orc").to_pylist()
-write("orc.want", [{name(i): shown(row[name(i)], s) for i, (s, _) in enumerate(columns)} for row in back])
-# What DuckDB reads of the CSV; an empty field is null here.
-read = duckdb.sql(f"SELECT * FROM read_csv('{folder}/rows.csv', header=true, all_varchar=true, delim=',', quote='\"', escape='\"', "
-                  "parallel=false, auto_detect=false, columns={'f0':'VARCHAR','f1':'VARCHAR','f2':'VARCHAR','f3':'VARCHAR'})").fetchall()
-if [[c or "" for c in row] for row in read] != cells:
-    sys.exit("DuckDB reads other cells than were written")
-write("csv.want", [{name(i): c or None for i, c in enumerate(row)} for row in cells])
-write("tsv.want", [{name(i): c or None for i, c in enumerate(row)} for row in plain])
+def make(folder):
+    columns = [kind(3) for _ in range(6)]
+    schema = {"type": "record", "name": "row", "fields": [{"name": name(i), "type": s} for i, (s, _) in enumerate(columns)]}
+    rows = [{name(i): v() for i, (_, v) in enumerate(columns)} for _ in range(ROWS)]
+    with open(folder + "/rows.avro", "wb") as f:
+        fastavro.writer(f, unwrapped(schema), [{k: a for k, (a, _) in row.items()} for row in rows], codec=r.choice(["null", "deflate", "bzip2", "xz"]))
+    table = pa.table({name(i): pa.array([pairs(row[name(i)][0], s) for row in rows], arrow(s)) for i, (s, _) in enumerate(columns)})
+    orc.write_table(table, folder + "/rows.orc", compression=r.choice(["UNCOMPRESSED", "ZLIB", "SNAPPY", "LZ4", "ZSTD"]),
+                    dictionary_key_size_threshold=r.choice([0.0, 1.0]))
+    as_json = [{k: j for k, (_, j) in row.items()} for row in rows]
+    with open(folder + "/rows.json", "w", encoding="utf-8") as f:
+        for row in as_json:
+            f.write(json.dumps(row, ensure_ascii=r.random() < 0.5) + "\n")
+
+    # Flat texts. CSV quotes as RFC 4180 does; TSV has no quotes, so that its texts have neither tabs nor ends of lines.
+    cells = [[text() for _ in range(4)] for _ in range(ROWS)]
+    for row in cells:
+        row[0] = row[0] or "x"  # no line is empty
+    with open(folder + "/rows.csv", "w", newline="", encoding="utf-8") as f:
+        w = csv.writer(f, lineterminator=r.choice(["\n", "\r\n"]), quoting=r.choice([csv.QUOTE_MINIMAL, csv.QUOTE_ALL]))
+        w.writerow([name(i) for i in range(4)])
+        w.writerows(cells)
+    plain = [[c.replace("\t", " ").replace("\n", " ").replace("\r", " ") for c in row] for row in cells]
+    with open(folder + "/rows.tsv", "w", newline="", encoding="utf-8") as f:
+        f.write("\t".join(name(i) for i in range(4)) + "\n")
+        for row in plain:
+            f.write("\t".join(row) + "\n")
+    write(folder, "nested.want", as_json)
+    # What pyarrow reads of its ORC file: its writer loses some texts of structs below nulls.
+    back = orc.read_table(folder + "/rows.orc").to_pylist()
+    write(folder, "orc.want", [{name(i): shown(row[name(i)], s) for i, (s, _) in enumerate(columns)} for row in back])
+    # What DuckDB reads of the CSV; an empty field is null here.
+    read = duckdb.sql(f"SELECT * FROM read_csv('{folder}/rows.csv', header=true, all_varchar=true, delim=',', quote='\"', escape='\"', "
+                      "parallel=false, auto_detect=false, columns={'f0':'VARCHAR','f1':'VARCHAR','f2':'VARCHAR','f3':'VARCHAR'})").fetchall()
+    if [[c or "" for c in row] for row in read] != cells:
+        sys.exit("DuckDB reads other cells than were written")
+    write(folder, "csv.want", [{name(i): c or None for i, c in enumerate(row)} for row in cells])
+    write(folder, "tsv.want", [{name(i): c or None for i, c in enumerate(row)} for row in plain])
+
+
+for seed in sys.argv[2:]:
+    r.seed(int(seed))
+    made = 0
+    os.mkdir(os.path.join(sys.argv[1], seed))
+    make(os.path.join(sys.argv[1], seed))

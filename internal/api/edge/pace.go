@@ -2,6 +2,7 @@ package edge
 
 import (
 	"context"
+	"crypto/tls"
 	"io"
 	"net"
 	"net/http"
@@ -52,6 +53,9 @@ func ConnContext(ctx context.Context, c net.Conn) context.Context {
 func newPace(ctx context.Context, w http.ResponseWriter, idle time.Duration) *pace {
 	p := &pace{control: http.NewResponseController(w), idle: idle}
 	p.conn, _ = ctx.Value(connKey{}).(net.Conn)
+	if secured, ok := p.conn.(*tls.Conn); ok {
+		p.conn = secured.NetConn()
+	}
 	p.step()
 	return p
 }

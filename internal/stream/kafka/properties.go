@@ -11,6 +11,7 @@ import (
 
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/jsontext"
+	"github.com/hengedb/henge/internal/keystore"
 	"github.com/hengedb/henge/internal/secret"
 )
 
@@ -90,18 +91,18 @@ var properties = map[string]property{
 	},
 	"sasl.oauthbearer.scope": text(func(s *settings) *string { return &s.login.scope }),
 
-	"ssl.truststore.type":         oneOf(func(s *settings) *string { return &s.tls.trust.kind }, storeKinds...),
-	"ssl.truststore.location":     text(func(s *settings) *string { return &s.tls.trust.location }),
-	"ssl.truststore.password":     text(func(s *settings) *string { return &s.tls.trust.password }),
-	"ssl.truststore.certificates": text(func(s *settings) *string { return &s.tls.trust.certificates }),
-	"ssl.keystore.type":           oneOf(func(s *settings) *string { return &s.tls.key.kind }, storeKinds...),
-	"ssl.keystore.location":       text(func(s *settings) *string { return &s.tls.key.location }),
-	"ssl.keystore.password":       text(func(s *settings) *string { return &s.tls.key.password }),
+	"ssl.truststore.type":         oneOf(func(s *settings) *string { return &s.tls.trust.Kind }, keystore.Kinds...),
+	"ssl.truststore.location":     text(func(s *settings) *string { return &s.tls.trust.Path }),
+	"ssl.truststore.password":     text(func(s *settings) *string { return &s.tls.trust.Password }),
+	"ssl.truststore.certificates": text(func(s *settings) *string { return &s.tls.trust.Chain }),
+	"ssl.keystore.type":           oneOf(func(s *settings) *string { return &s.tls.key.Kind }, keystore.Kinds...),
+	"ssl.keystore.location":       text(func(s *settings) *string { return &s.tls.key.Path }),
+	"ssl.keystore.password":       text(func(s *settings) *string { return &s.tls.key.Password }),
 	"ssl.keystore.certificate.chain": text(func(s *settings) *string {
-		return &s.tls.key.certificates
+		return &s.tls.key.Chain
 	}),
-	"ssl.keystore.key": text(func(s *settings) *string { return &s.tls.key.key }),
-	"ssl.key.password": text(func(s *settings) *string { return &s.tls.keyPassword }),
+	"ssl.keystore.key": text(func(s *settings) *string { return &s.tls.key.Key }),
+	"ssl.key.password": text(func(s *settings) *string { return &s.tls.key.KeyPassword }),
 	"ssl.endpoint.identification.algorithm": func(s *settings, text string) string {
 		if s.tls.anyHost = text == ""; text != "" && !strings.EqualFold(text, "https") {
 			return "it must be [https], or empty for hosts that need no name in their certificate"
@@ -131,7 +132,7 @@ func readSettings(given map[string]json.RawMessage, env secret.Environment) (*se
 		protocol: "PLAINTEXT", login: login{mechanism: "GSSAPI"},
 		fetchMin: 1, fetchMax: fetchBytes, partitionMax: partitionBytes, fetchWait: fetchWait,
 		request: requestTimeout, connect: connectTimeout, idle: idleTimeout,
-		tls: stores{trust: store{kind: "JKS"}, key: store{kind: "JKS"}},
+		tls: newStores(),
 	}
 	texts, err := readTexts(given, env)
 	if err != nil {

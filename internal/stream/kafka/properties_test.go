@@ -59,7 +59,7 @@ func TestPropertiesAreRead(t *testing.T) {
 		"names":    s.clientID == "of the provider" && s.rack == "r" && s.receiveBuffer == -1 && s.sendBuffer == 16,
 		"login": s.login.mechanism == "PLAIN" && s.login.user == "u" && s.login.password == "stones" && s.login.service == "kafka" &&
 			s.login.jaas.options["username"] == "alice",
-		"tls": s.tls.trust.location == "l" && s.tls.trust.password == "p" && s.tls.trust.kind == "PEM" && s.tls.anyHost &&
+		"tls": s.tls.trust.Path == "l" && s.tls.trust.Password == "p" && s.tls.trust.Kind == "PEM" && s.tls.anyHost &&
 			s.tls.least == 0x304 && s.tls.most == 0x304,
 		"unused": slices.Equal(s.unused, []string{"auto.offset.reset", "key.deserializer"}),
 	} {

@@ -2,6 +2,7 @@ package auth
 
 import (
 	"context"
+	"errors"
 	"sync/atomic"
 
 	"github.com/hengedb/henge/internal/fault"
@@ -44,6 +45,7 @@ type Authorizer interface {
 type Access struct {
 	id      *Identity
 	by      Authorizer
+	o       *Options // nil: those of a process without security
 	decided atomic.Bool
 }
 
@@ -68,7 +70,7 @@ func (a *Access) Identity() *Identity {
 // that can't be made. All needs of a statement are checked in one call.
 func (a *Access) Check(ctx context.Context, needs ...Need) error {
 	if a == nil || a.by == nil {
-		return refused()
+		return Refused("nobody")
 	}
 	a.decided.Store(true)
 	for _, n := range needs {
@@ -77,14 +79,59 @@ func (a *Access) Check(ctx context.Context, needs ...Need) error {
 			return err
 		}
 		if !g.Allowed {
-			return refused()
+			return Refused(n.String())
 		}
 	}
 	return nil
 }
 
-// refused does not say which need is missing: the interface's word for all of them is one.
-func refused() error { return fault.Forbidden("Unauthorized") }
+// refusal is the private cause of a fault: what was missing, for the log.
+type refusal struct{ missing string }
+
+// Error returns the message.
+func (r refusal) Error() string { return "missing " + r.missing }
+
+// Refused is the fault of a permission that is missing. The client is not told which: the
+// interface's word for all of them is one.
+func Refused(missing string) error {
+	return fault.Forbidden("Unauthorized").WithCause(refusal{missing})
+}
+
+// IsRefusal tells whether an error says that a permission is missing. A request can be forbidden
+// for other reasons, too.
+func IsRefusal(err error) bool {
+	_, ok := errors.AsType[refusal](err)
+	return ok
+}
+
+// Again returns the same access before any decision, for a handler that others have passed a
+// request on to.
+func (a *Access) Again() *Access { return &Access{id: a.id, by: a.by, o: a.o} }
+
+// Options returns the settings of security.
+func (a *Access) Options() Options {
+	if a == nil || a.o == nil {
+		return Options{}
+	}
+	return *a.o
+}
+
+// Name returns the name of the identity; "": nobody's.
+func (a *Access) Name() string {
+	if id := a.Identity(); id != nil {
+		return id.Name
+	}
+	return ""
+}
+
+// Limited tells whether security is configured, so that there is something to refuse.
+func (a *Access) Limited() bool {
+	if a == nil {
+		return true
+	}
+	_, all := a.by.(Everything)
+	return !all
+}
 
 // May tells whether a need is granted, for lists that leave out what is not. A decision that can't
 // be made is a no.
@@ -137,6 +184,12 @@ type accessKey struct{}
 // With returns a context of a request with its access.
 func With(ctx context.Context, a *Access) context.Context {
 	return context.WithValue(ctx, accessKey{}, a)
+}
+
+// Find returns the access of the request that ctx belongs to; nil: there is none.
+func Find(ctx context.Context) *Access {
+	a, _ := ctx.Value(accessKey{}).(*Access)
+	return a
 }
 
 // Of returns the access of the request that ctx belongs to; an access that may do nothing if there

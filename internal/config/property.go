@@ -49,12 +49,13 @@ func find(key string) *Property {
 	if p, ok := byKey[key]; ok {
 		return p
 	}
+	var best *Property // the one that says most: of a.<name>.c and a.<name>.b.c the second
 	for i := range patterns {
-		if matchPattern(patterns[i].Key, key) {
-			return patterns[i]
+		if matchPattern(patterns[i].Key, key) && (best == nil || len(patterns[i].Key) > len(best.Key)) {
+			best = patterns[i]
 		}
 	}
-	return nil
+	return best
 }
 
 func matchPattern(pattern, key string) bool {

@@ -170,6 +170,13 @@ func NotFound(format string, args ...any) *Error {
 	return newError(User, CategoryNotFound, "notFound", format, args)
 }
 
+// Unauthorized is for a caller whom nobody knows: 401.
+func Unauthorized(format string, args ...any) *Error {
+	e := newError(User, CategoryUnauthorized, "general", format, args)
+	e.Legacy = LegacyUnauthorized
+	return e
+}
+
 // Forbidden is for a caller without the permission: 403.
 func Forbidden(format string, args ...any) *Error {
 	e := newError(User, CategoryForbidden, "forbidden", format, args)

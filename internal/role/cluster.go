@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/hengedb/henge/internal/auth"
 	"github.com/hengedb/henge/internal/budget"
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/cluster"
@@ -28,8 +29,8 @@ type peers struct {
 	membership *cluster.Membership // nil: alone
 	inventory  *cluster.Inventory
 	leaders    map[string]*cluster.Leadership
-	client     *http.Client
-	passing    *http.Client // of requests that are passed on
+	client     *http.Client // of requests of the process itself, as its internal identity
+	passing    *http.Client // of requests that are passed on, with the credentials that they came with
 	pulse      *dispatch.Pulse
 }
 
@@ -123,6 +124,9 @@ func (n *Node) openPeers() error {
 	}
 	own := n.own(n.capacity())
 	n.peers.client = newClient(n.o.Dial, dialTimeout)
+	if n.security != nil {
+		n.peers.client.Transport = auth.Escalated{RoundTripper: n.peers.client.Transport, By: n.security.Escalator()}
+	}
 	n.peers.passing = newClient(n.o.Dial, time.Duration(n.settings.Int("service.router.http.clientConnectTimeout"))*time.Millisecond)
 	n.peers.pulse = dispatch.NewPulse(n.peers.client, n.o.Clock)
 	n.onClose(func() error {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/hengedb/henge/internal/api/edge"
 	"github.com/hengedb/henge/internal/api/status"
+	"github.com/hengedb/henge/internal/auth"
 	"github.com/hengedb/henge/internal/budget"
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/cluster"
@@ -74,6 +75,7 @@ type Node struct {
 	listeners []*listener
 	exporter  *listener // a port for metrics alone; nil: there is none
 	peers     peers
+	security  *auth.Security // nil: none is configured
 	running   *query.Running
 	gate      *query.Gate // of the parts of other processes' queries
 	metrics   *prometheus.Registry
@@ -148,6 +150,9 @@ func (n *Node) start(ctx context.Context) error {
 	n.roles.Go(func() error { return n.keepReserve(background) })
 	n.removed(ctx, leftSpill, n.spill.Swept(), nil)
 	n.serves = &errgroup.Group{}
+	if err := n.openSecurity(); err != nil {
+		return err
+	}
 	if err := n.openPeers(); err != nil {
 		return err
 	}
@@ -166,7 +171,7 @@ func (n *Node) start(ctx context.Context) error {
 			Host: n.hostPort(l), Modern: n.settings.Text("service.server.http.errorFormat") == "modern", Log: n.o.Log,
 		}
 		mux := edge.NewMux(errors)
-		mux.Limits = limits
+		mux.Limits, mux.Gate = limits, n.gateOf(errors)
 		n.process().Routes(mux)
 		services.routes(l.role, mux)
 		n.routes[l.role] = mux.Patterns()

@@ -116,6 +116,9 @@ func (s *services) routerRoutes(mux *edge.Mux) {
 	mux.On("/", through(passages, nil))
 }
 
+// credentials are the headers by which a request says who sends it.
+var credentials = []string{"Authorization", "Cookie"}
+
 // cancelEverywhere asks every Broker to cancel a query, and answers that it was cancelled if one
 // has.
 func (s *services) cancelEverywhere(w http.ResponseWriter, r *http.Request) error {
@@ -128,7 +131,12 @@ func (s *services) cancelEverywhere(w http.ResponseWriter, r *http.Request) erro
 			if err != nil {
 				return
 			}
-			resp, err := s.n.peers.client.Do(req)
+			for _, name := range credentials {
+				if values := r.Header.Values(name); len(values) > 0 {
+					req.Header[name] = values
+				}
+			}
+			resp, err := s.n.peers.passing.Do(req)
 			if err != nil {
 				return // it runs nothing any more
 			}

@@ -1,11 +1,14 @@
 package edge
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"maps"
 	"net/http"
+	"strings"
 
+	"github.com/hengedb/henge/internal/auth"
 	"github.com/hengedb/henge/internal/fault"
 )
 
@@ -112,7 +115,10 @@ type Errors struct {
 	Host string
 	// Modern leaves the members for old clients out.
 	Modern bool
-	Log    *slog.Logger
+	// Forbidden, if not nil, is called for each request that lacks a permission, and Unknown for each
+	// whose credentials are not accepted.
+	Forbidden, Unknown func()
+	Log                *slog.Logger
 }
 
 // Body returns the body for f.
@@ -155,13 +161,39 @@ func (e *Errors) Write(w http.ResponseWriter, r *http.Request, err error) {
 	f := fault.Classify(err)
 	status := Status(err)
 	e.log(r, status, err)
-	if status == http.StatusUnauthorized {
+	if status == http.StatusUnauthorized && w.Header().Get("WWW-Authenticate") == "" {
 		w.Header().Set("WWW-Authenticate", "Basic")
 	}
 	if status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable {
 		w.Header().Set("Retry-After", "1") // seconds
 	}
+	if status == http.StatusForbidden && auth.IsRefusal(err) {
+		e.forbid(w, r, f)
+		return
+	}
 	WriteJSON(w, status, e.Body(f))
+}
+
+// forbid answers that a permission is missing, in the forms of spec/security.md, section 9.
+func (e *Errors) forbid(w http.ResponseWriter, r *http.Request, f *fault.Error) {
+	if e.Forbidden != nil {
+		e.Forbidden()
+	}
+	switch path := r.URL.Path; {
+	case strings.HasPrefix(path, "/service-ext/basic-security/"):
+		WriteText(w, http.StatusForbidden, "Access-Check-Result: Unauthorized")
+	case strings.HasPrefix(path, "/service/v2/sql"):
+		WriteJSON(w, http.StatusForbidden, e.Body(f))
+	default:
+		WriteJSON(w, http.StatusForbidden, map[string]string{"Access-Check-Result": "Unauthorized"})
+	}
+}
+
+// alert tells the operator of a mistake in the code.
+func (e *Errors) alert(ctx context.Context, message string, attrs ...any) {
+	if e.Log != nil {
+		e.Log.ErrorContext(ctx, message, attrs...)
+	}
 }
 
 // log records what an operator should see: what is wrong with the server aloud, what is a caller's

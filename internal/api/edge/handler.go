@@ -93,6 +93,9 @@ type Mux struct {
 	// Limits are those of the port; nil: there are none, or they are those of the Mux that passes
 	// requests on to this one.
 	Limits *Limits
+	// Gate lets requests of the port in; nil: everybody may do all, or the Mux that passes requests on
+	// to this one has a Gate.
+	Gate *Gate
 
 	patterns []string
 }
@@ -114,7 +117,7 @@ func (m *Mux) On(pattern string, h Handler) {
 // Handle adds a route whose handler writes errors itself.
 func (m *Mux) Handle(pattern string, h http.Handler) {
 	m.patterns = append(m.patterns, pattern)
-	m.ServeMux.Handle(pattern, h)
+	m.ServeMux.Handle(pattern, m.admit(pattern, h))
 }
 
 // HandleFunc is Handle of a function.

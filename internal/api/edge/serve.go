@@ -58,7 +58,11 @@ func (m *Mux) Handler(aliases []string, c clock.Clock, seen func(context.Context
 				Method: r.Method, Path: r.URL.Path, Route: r.Pattern, Status: out.status, Bytes: out.bytes, Took: c.Now().Sub(began), Broken: out.broken,
 			})
 		}()
-		inner.ServeHTTP(out, r)
+		if m.Gate == nil {
+			inner.ServeHTTP(out, r)
+		} else if entered, ok := m.Gate.enter(out, r); ok {
+			inner.ServeHTTP(out, entered)
+		}
 		if out.pace != nil {
 			out.pace.done()
 		}

@@ -1,0 +1,81 @@
+package auth
+
+import (
+	"net/http"
+
+	"github.com/hengedb/henge/internal/fault"
+)
+
+// noop leaves internal requests without credentials.
+type noop struct{}
+
+// Escalate implements Escalator.
+func (noop) Escalate(*http.Request) error { return nil }
+
+// Identity implements Escalator.
+func (noop) Identity() *Identity {
+	return &Identity{Name: AllowAll, Authorizer: AllowAll, By: AllowAll}
+}
+
+// basicEscalator sends a user and a password.
+type basicEscalator struct {
+	id     Identity
+	secret string
+}
+
+func newBasicEscalator(p Part) (Escalator, error) {
+	user, err := p.Required("internalClientUsername")
+	if err != nil {
+		return nil, err
+	}
+	if _, err := p.Required("internalClientPassword"); err != nil {
+		return nil, err
+	}
+	authorizer, err := p.Required("authorizerName")
+	if err != nil {
+		return nil, err
+	}
+	password, err := p.Secret("internalClientPassword")
+	if err != nil {
+		return nil, err
+	}
+	if password == "" {
+		return nil, fault.InvalidInput("Setting [%sinternalClientPassword] gives an empty password", p.Prefix)
+	}
+	return &basicEscalator{Identity{Name: user, Authorizer: authorizer, By: "escalator"}, password}, nil
+}
+
+// Escalate implements Escalator.
+func (b *basicEscalator) Escalate(r *http.Request) error {
+	r.SetBasicAuth(b.id.Name, b.secret)
+	return nil
+}
+
+// Identity implements Escalator.
+func (b *basicEscalator) Identity() *Identity { return &b.id }
+
+// Escalated sends the requests of a process to others with the credentials of the internal
+// identity.
+type Escalated struct {
+	http.RoundTripper
+	By Escalator
+}
+
+// RoundTrip implements http.RoundTripper.
+func (e Escalated) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context()) // the caller's request must stay as it is
+	if err := e.By.Escalate(r); err != nil {
+		if r.Body != nil {
+			_ = r.Body.Close() // a transport closes the body in any case
+		}
+		return nil, err
+	}
+	return e.RoundTripper.RoundTrip(r)
+}
+
+// CloseIdleConnections closes those of the transport below.
+func (e Escalated) CloseIdleConnections() {
+	if c, ok := e.RoundTripper.(interface{ CloseIdleConnections() }); ok {
+		c.CloseIdleConnections()
+	}
+}

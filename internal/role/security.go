@@ -1,0 +1,35 @@
+package role
+
+import (
+	"github.com/hengedb/henge/internal/api/edge"
+	"github.com/hengedb/henge/internal/auth"
+	"github.com/hengedb/henge/internal/obs"
+)
+
+// builders are those of the parts of security that this process knows, by type.
+func (n *Node) builders() auth.Builders { return auth.BuiltIn() }
+
+// openSecurity builds what the settings say of who may do what. Without such settings everybody may
+// do all, and nothing is built.
+func (n *Node) openSecurity() (err error) {
+	if auth.Configured(n.settings) {
+		n.security, err = auth.Open(n.settings, n.builders())
+	}
+	return err
+}
+
+// gateOf returns what lets requests of a port in; nil: everybody may do all.
+func (n *Node) gateOf(errors *edge.Errors) *edge.Gate {
+	if n.security == nil {
+		return nil
+	}
+	g := &edge.Gate{
+		Security: n.security, Errors: errors, Methods: n.settings.List("service.server.http.allowedHttpMethods"),
+	}
+	if n.security.Metrics {
+		count := func(metric string) { n.meter.Count(obs.Occurrence{Service: "auth", Metric: metric}, 1) }
+		errors.Forbidden = func() { count("auth/forbidden") }
+		errors.Unknown = func() { count("auth/exception") }
+	}
+	return g
+}

@@ -11,27 +11,9 @@ import (
 // Grant is the answer to one need.
 type Grant struct {
 	Allowed bool
-	// Rules are the rules on rows and columns under which it is allowed; several roles may each bring
-	// one. A nil rule among them is a grant without any, which shows all.
+	// Rules are the rules on rows and columns under which it is allowed, one of each permission that
+	// grants it; that of a permission without a rule is nil. No rules: all is shown.
 	Rules []*Rule
-}
-
-// Rule limits what a grant shows of a datasource (spec/access.md, section 2).
-type Rule struct {
-	// Role is whose permission it stands in.
-	Role string `json:"-"`
-	// Rows is the SQL condition that the rows shown meet; "": all rows.
-	Rows string `json:"rows,omitempty"`
-	// Columns are those that are not shown as they are.
-	Columns map[string]Cover `json:"columns,omitempty"`
-}
-
-// Cover says what stands for a column.
-type Cover struct {
-	// Mask is a SQL expression over the row; "": there is none.
-	Mask string `json:"mask,omitempty"`
-	// Hide says that the column is not there at all.
-	Hide bool `json:"hide,omitempty"`
 }
 
 // Authorizer decides for the identities that name it. It is safe for concurrent use.

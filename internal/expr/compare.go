@@ -33,7 +33,7 @@ var comparisonFunctions = func() []*Function {
 	out := make([]*Function, len(comparisonNames))
 	for i, name := range comparisonNames {
 		out[i] = &Function{
-			Name: name, NativeName: natives[i], Min: 2, Max: 2, SeesNulls: comparison(i) >= opDistinct,
+			Name: name, NativeName: natives[i], Min: 2, Max: 2, SeesNulls: comparison(i) >= opDistinct, Total: true,
 			Forms: []string{"<COMPARABLE_TYPE> $F <COMPARABLE_TYPE>"},
 			Bind:  bindComparison,
 		}

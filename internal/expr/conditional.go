@@ -258,7 +258,7 @@ var isNotNullFunction = nullTest("IS NOT NULL", 0, "notnull")
 // function made of them.
 func nullTest(name string, ifNull int64, native string) *Function {
 	return &Function{
-		Name: name, NativeName: native, Min: 1, Max: 1, SeesNulls: true, SeesLists: true, Forms: []string{"<ANY> $F"},
+		Name: name, NativeName: native, Min: 1, Max: 1, SeesNulls: true, SeesLists: true, Total: true, Forms: []string{"<ANY> $F"},
 		Bind: func(b *binding) (Expr, error) {
 			each, ok := b.args[0].(*Each)
 			if !ok || !each.T.Multi && each.T.Base != Other || each.Body.Type().Multi {

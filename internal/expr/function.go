@@ -51,6 +51,8 @@ type Function struct {
 	// Contextual says that results depend on when a query began, or on lookups: within a query equal
 	// arguments give equal results.
 	Contextual bool
+	// Total says that the kernel never fails, whatever the values of its arguments are.
+	Total bool
 
 	canonical *Function // of an alias: the entry it stands for
 }

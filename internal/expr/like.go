@@ -14,7 +14,7 @@ var ilikeFunction = patternFunction("ILIKE", true)
 // patternFunction is LIKE, or ILIKE, which ignores case: (string, pattern, escape).
 func patternFunction(name string, fold bool) *Function {
 	return &Function{
-		Name: name, Min: 2, Max: 3,
+		Name: name, Min: 2, Max: 3, Total: true,
 		Forms: []string{"$F(<STRING>, <STRING>, <STRING>)"},
 		Bind: func(b *binding) (Expr, error) {
 			b.anyText(0)

@@ -270,3 +270,19 @@ func isNullLiteral(e Expr) bool {
 	}
 	return false
 }
+
+// NeverFails reports whether e can be computed for every row without an error, so that it may be
+// for rows that nobody is to see: no error tells of them.
+func NeverFails(e Expr) bool {
+	ok := true
+	Walk(e, func(x Expr) bool {
+		switch x := x.(type) {
+		case *Call:
+			ok = ok && x.Fn.entry().Total
+		case *Loop:
+			ok = false
+		}
+		return ok
+	})
+	return ok
+}

@@ -47,6 +47,9 @@ type Scan struct {
 	Intervals []chrono.Interval
 	// Filter, over Out, keeps rows for which it is true; nil keeps all.
 	Filter expr.Expr
+	// Guarded says that Filter hides rows from the user: a condition that may fail on one of them
+	// stays above the scan. Only Optimize asks; a plan that is sent to another process is without it.
+	Guarded bool
 	// Limit stops the scan after that many rows, -1: none. Time is the order wanted of rows: -1
 	// descending, 1 ascending, 0 any.
 	Limit int64

@@ -20,10 +20,16 @@ func (o *optimizer) push(n Node, terms []expr.Expr) Node {
 		if x.Limit >= 0 {
 			return filter(x, terms)
 		}
+		var stay []expr.Expr
+		if x.Guarded {
+			if terms, stay = partition(terms, expr.NeverFails); len(terms) == 0 {
+				return filter(x, stay)
+			}
+		}
 		o.fired()
 		c := *x
 		c.Filter = Conjunction(append(Split(x.Filter), terms...))
-		return &c
+		return filter(&c, stay)
 
 	case *Project:
 		down, stay := partition(terms, func(e expr.Expr) bool { return pushableThrough(e, x) })

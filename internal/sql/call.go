@@ -42,6 +42,10 @@ func (x exprs) call(e *syntax.Call) (expr.Expr, error) {
 		}
 	case "TRIM":
 		return x.trim(e)
+	case "CURRENT_USER_ATTRIBUTE":
+		return x.userAttribute(e)
+	case "CURRENT_ROLES":
+		return x.currentRoles(e)
 	case "JSON_VALUE":
 		returning := expr.Of(expr.Varchar)
 		if e.JSON != nil && e.JSON.Returning != nil {

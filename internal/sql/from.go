@@ -247,7 +247,8 @@ func (b *binder) tableNode(schema Schema, name string) (n plan.Node, known func(
 		return &plan.System{Schema: string(schema), Table: name, Out: t.Columns}, nil, nil
 	}
 	b.resources[Resource{Name: name, Type: "DATASOURCE"}] = true
-	return &plan.Scan{DataSource: name, Out: t.Columns, Limit: -1}, nil, nil
+	n, err = b.shown(&plan.Scan{DataSource: name, Out: t.Columns, Limit: -1})
+	return n, nil, err
 }
 
 // withQuery binds a WITH query where it is used.

@@ -53,6 +53,8 @@ type Request struct {
 	Describe bool
 	// Lookups finds the tables of LOOKUP; nil: there are none.
 	Lookups expr.Lookups
+	// Reader is who asks; the zero Reader sees all.
+	Reader Reader
 }
 
 // Param is the value of a ?: a SQL type name and a JSON value (nil, bool, string, json.Number,

@@ -33,7 +33,7 @@ func (r *remote) takeKnown(kept *exec.KeptFragment, shares []share) (known []exe
 }
 
 func keyOf(kept *exec.KeptFragment, s *Segment) exec.RowKey {
-	return kept.Key(s.ID, s.Of.ID.Interval, s.Visible)
+	return kept.Key(s.ID, s.file(), s.Of.ID.Interval, s.Visible)
 }
 
 // keep has the rows of a buffer be kept as they are taken from it, as far as its server said which

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/segment"
 	"github.com/hengedb/henge/internal/timeline"
 )
 
@@ -49,6 +50,17 @@ type Segment struct {
 	// Live says that the segment still grows, or is not used in the state that the query pins: only
 	// its holders can read it.
 	Live bool
+
+	// fingerprint is that of the file where Of does not say where it is.
+	fingerprint string
+}
+
+// file returns the fingerprint of the segment's file; empty: its name has none.
+func (s *Segment) file() string {
+	if s.fingerprint != "" || s.Of == nil {
+		return s.fingerprint
+	}
+	return segment.FingerprintOf(s.Of)
 }
 
 // Balance is how one is chosen of the servers that could read a segment alike.

@@ -125,6 +125,9 @@ type SentSegment struct {
 	Visible [2]int64 `json:"visible"`
 	// LoadSpec says where its file is; none: the server is known to hold it.
 	LoadSpec json.RawMessage `json:"loadSpec,omitempty"`
+	// File is, of a segment without LoadSpec, the fingerprint of the file that is meant, where it is
+	// known: a server that holds another one under this id does not hold the segment.
+	File string `json:"file,omitempty"`
 	// Rows is how many it has; 0: the asker does not say.
 	Rows int64 `json:"rows,omitempty"`
 	// Holders are the servers that hold it, by number: for one who asks another for it.

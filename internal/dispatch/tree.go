@@ -145,6 +145,9 @@ func (s *share) sent(n *roster) []SentSegment {
 		if s.located || !holds(of.Holders, s.server) {
 			out[i].LoadSpec = of.Of.LoadSpec()
 		}
+		if out[i].LoadSpec == nil {
+			out[i].File = of.file()
+		}
 		if n == nil {
 			continue
 		}
@@ -206,6 +209,7 @@ func (d *Dispatcher) Relay(req *Request, memory *budget.Budget, spill *budget.Sp
 			for _, of := range s.Segments {
 				segment := Segment{
 					Of: (&timeline.Segment{Rows: of.Rows}).Locate(of.LoadSpec), ID: of.ID, Visible: chrono.Interval{Start: of.Visible[0], End: of.Visible[1]},
+					fingerprint: of.File,
 				}
 				for _, n := range of.Holders {
 					segment.Holders = append(segment.Holders, servers[n])

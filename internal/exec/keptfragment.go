@@ -63,13 +63,13 @@ func (k *KeptFragment) bare(n plan.Node) (plan.Node, bool) {
 	return plan.WithInputs(n, []plan.Node{in}), true
 }
 
-// Key is the key of one segment with rows in an interval, of which those in another one count.
-func (k *KeptFragment) Key(id string, interval, visible chrono.Interval) RowKey {
+// Key is the key of one segment, of which the file has a fingerprint, with rows in an interval, of which those in another one count.
+func (k *KeptFragment) Key(id, file string, interval, visible chrono.Interval) RowKey {
 	seen := []chrono.Interval{visible}
 	if k.times != nil {
 		seen = chrono.IntersectAll(k.times, seen)
 	}
-	return keptKey(k.base, id, !chrono.ContainsAll(seen, []chrono.Interval{interval}), seen)
+	return keptKey(k.base, id, file, !chrono.ContainsAll(seen, []chrono.Interval{interval}), seen)
 }
 
 // Get returns what is kept under a key, nil if there is nothing.

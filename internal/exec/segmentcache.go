@@ -120,7 +120,7 @@ func takeKept(n *plan.Aggregate, p *Pipeline, env *Env) *keptGroups {
 			left = append(left, l)
 			continue
 		}
-		key := keptKey(base, l.leaf.ID, l.cut(), l.times)
+		key := keptKey(base, l.leaf.ID, l.leaf.Reader.Info().Fingerprint, l.cut(), l.times)
 		if cache.Use {
 			if op := cache.Rows.Get(key, nil); op != nil {
 				k.known = append(k.known, op)
@@ -153,12 +153,15 @@ func keptBase(n plan.Node, zone string) []byte {
 }
 
 // keptKey is the key of a plan over one segment, of which it sees all rows or, where that is cut,
-// those at some times.
-func keptKey(base []byte, id string, cut bool, times []chrono.Interval) RowKey {
+// those at some times. The file is its fingerprint: a metastore that has lost its last moments gives
+// ids again.
+func keptKey(base []byte, id, file string, cut bool, times []chrono.Interval) RowKey {
 	h := sha256.New()
 	h.Write(base)
 	h.Write([]byte{0})
 	h.Write([]byte(id))
+	h.Write([]byte{0})
+	h.Write([]byte(file))
 	if !cut {
 		return RowKey(h.Sum(nil))
 	}

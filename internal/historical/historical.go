@@ -20,6 +20,7 @@ import (
 
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/cluster"
+	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/segment"
 	"github.com/hengedb/henge/internal/segment/cache"
 	"github.com/hengedb/henge/internal/timeline"
@@ -83,7 +84,21 @@ func (h *Historical) LoadingThreads() (usual, turbo int) { return h.threads.Load
 
 // Acquire returns a segment that the caller releases.
 func (h *Historical) Acquire(ctx context.Context, s *timeline.Segment) (segment.Reader, error) {
-	return h.cache.Fetch(ctx, s.ID.String(), s.LoadSpec)
+	id := s.ID.String()
+	h.leaveOther(ctx, id, segment.FingerprintOf(s))
+	return h.cache.Fetch(ctx, id, s.LoadSpec)
+}
+
+// leaveOther drops a segment that is loaded from another file than that with a fingerprint, and
+// reports whether there was one. Only a metastore that has lost its last moments gives an id again;
+// the Coordinator then has it loaded anew.
+func (h *Historical) leaveOther(ctx context.Context, id, fingerprint string) bool {
+	if !h.cache.HoldsOther(id, fingerprint) {
+		return false
+	}
+	h.log.WarnContext(ctx, "a segment was loaded from another file than the one it has now, and is dropped", "segment", id, "fingerprint", fingerprint)
+	h.drop(ctx, id)
+	return true
 }
 
 // Loaded returns the ids of the segments held, sorted.
@@ -101,5 +116,14 @@ func (n Named) Acquire(ctx context.Context, id string, loadSpec json.RawMessage)
 	if loadSpec == nil {
 		return n.cache.Acquire(ctx, id)
 	}
+	n.leaveOther(ctx, id, segment.FingerprintAt(string(loadSpec)))
 	return n.cache.Fetch(ctx, id, func() json.RawMessage { return loadSpec })
+}
+
+// Held returns a segment that is loaded, from the file with a fingerprint if there is one.
+func (n Named) Held(ctx context.Context, id, fingerprint string) (segment.Reader, error) {
+	if n.leaveOther(ctx, id, fingerprint) {
+		return nil, fault.NotFound("Segment [%s] is not loaded on this node: it had another file of this id", id)
+	}
+	return n.cache.Acquire(ctx, id)
 }

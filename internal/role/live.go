@@ -13,6 +13,7 @@ import (
 	"github.com/hengedb/henge/internal/broker"
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/cluster"
+	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/historical"
 	"github.com/hengedb/henge/internal/live"
 	"github.com/hengedb/henge/internal/segment"
@@ -96,17 +97,34 @@ type ownSegments struct {
 
 // Acquire returns a used segment that was filled here, else one that is read from deep storage.
 func (o ownSegments) Acquire(ctx context.Context, id string, loadSpec json.RawMessage) (segment.Reader, error) {
-	readers, err := o.live.AcquireUsed(id)
-	switch {
-	case err == nil && len(readers) == 1:
-		return readers[0], nil
-	case err != nil && loadSpec == nil:
+	if own, err := o.own(id, segment.FingerprintAt(string(loadSpec))); err == nil {
+		return own, nil
+	} else if loadSpec == nil {
 		return nil, err
+	}
+	return o.Named.Acquire(ctx, id, loadSpec)
+}
+
+// Held returns a used segment that was filled here.
+func (o ownSegments) Held(_ context.Context, id, fingerprint string) (segment.Reader, error) {
+	return o.own(id, fingerprint)
+}
+
+// own returns a used segment that was filled here, as the file with a fingerprint if there is one.
+func (o ownSegments) own(id, fingerprint string) (segment.Reader, error) {
+	readers, err := o.live.AcquireUsed(id)
+	if err != nil {
+		return nil, err
+	}
+	if len(readers) == 1 {
+		if has := readers[0].Info().Fingerprint; fingerprint == "" || has == "" || has == fingerprint {
+			return readers[0], nil
+		}
 	}
 	for _, r := range readers {
 		r.Release()
 	}
-	return o.Named.Acquire(ctx, id, loadSpec)
+	return nil, fault.NotFound("Segment [%s] is not served here as it was published", id)
 }
 
 // AcquireLive implements query.LiveFiles.

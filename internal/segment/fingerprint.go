@@ -3,6 +3,7 @@ package segment
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"path"
 	"strings"
 )
@@ -42,6 +43,31 @@ func FingerprintIn(name string) string {
 		return ""
 	}
 	return stem[at:]
+}
+
+// FingerprintAt returns the fingerprint of the file that a load spec, or the end of one, names;
+// empty: it names none.
+func FingerprintAt(loadSpec string) string {
+	at := strings.LastIndex(loadSpec, extension)
+	if at < 0 {
+		return ""
+	}
+	return FingerprintIn(loadSpec[:at+len(extension)])
+}
+
+// Located is what has a load spec. LoadSpecEnd is as much of the end of it as is there without
+// making it whole.
+type Located interface {
+	LoadSpecEnd() string
+	LoadSpec() json.RawMessage
+}
+
+// FingerprintOf returns the fingerprint of the file that l names; empty: it names none.
+func FingerprintOf(l Located) string {
+	if fingerprint := FingerprintAt(l.LoadSpecEnd()); fingerprint != "" {
+		return fingerprint
+	}
+	return FingerprintAt(string(l.LoadSpec()))
 }
 
 // CheckName reports corruption if the file of s is not the one that name stands for.

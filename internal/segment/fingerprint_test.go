@@ -3,6 +3,7 @@ package segment
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -117,5 +118,32 @@ func TestScrubFindsEveryChangedByte(t *testing.T) {
 	}
 	if found < len(file)/2 {
 		t.Errorf("[%d] of [%d] bytes count", found, len(file))
+	}
+}
+
+// located has a load spec of which only the end is there.
+type located struct{ end, all string }
+
+func (l located) LoadSpecEnd() string       { return l.end }
+func (l located) LoadSpec() json.RawMessage { return json.RawMessage(l.all) }
+
+func TestFingerprintsOfLoadSpecs(t *testing.T) {
+	const print = "00112233445566778899aabbccddeeff"
+	name := FileName("/deep/v1_0_0123456789abcdef", print)
+	for _, o := range []struct {
+		of   located
+		want string
+	}{
+		{located{`_0_0123456789abcdef-` + print + `.segment"}`, ""}, print},
+		{located{`ff.segment"}`, `{"type":"local","path":"` + name + `"}`}, print},
+		{located{"", `{"type":"s3_zip","bucket":"b","key":"` + name + `","S3Schema":"s3n"}`}, print},
+		{located{"", `{"type":"local","path":"/deep/index.zip"}`}, ""},
+		{located{"", `{"type":"local","path":"/deep/x-` + print[1:] + `.segment"}`}, ""},
+		{located{"", `{"type":"tombstone","path":null}`}, ""},
+		{located{}, ""},
+	} {
+		if got := FingerprintOf(o.of); got != o.want {
+			t.Errorf("%+v has the fingerprint %q instead of %q", o.of, got, o.want)
+		}
 	}
 }

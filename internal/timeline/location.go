@@ -54,6 +54,15 @@ func (s *Segment) Locate(spec json.RawMessage) *Segment {
 // IsLocated reports whether the segment has a load spec.
 func (s *Segment) IsLocated() bool { return s.Location != Location{} }
 
+// LoadSpecEnd returns the end of the load spec, as much of it as there is without making it whole:
+// usually the name of the file, without what that has of the id.
+func (s *Segment) LoadSpecEnd() string {
+	if rest := s.Location.rest; rest != "" {
+		return rest[strings.LastIndexAny(rest, marks)+1:]
+	}
+	return string(s.LoadSpec())
+}
+
 // LoadSpec returns the load spec of the segment, or nil.
 func (s *Segment) LoadSpec() json.RawMessage {
 	if !s.IsLocated() {

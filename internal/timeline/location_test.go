@@ -2,6 +2,7 @@ package timeline
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/hengedb/henge/internal/chrono"
@@ -18,6 +19,9 @@ func TestLoadSpecsComeBack(t *testing.T) {
 		s := (&Segment{ID: id, Shard: Numbered{Partition: 3}}).Locate(json.RawMessage(text))
 		if got := string(s.LoadSpec()); got != text {
 			t.Errorf("%q came back as %q", text, got)
+		}
+		if got := s.LoadSpecEnd(); !strings.HasSuffix(text, got) {
+			t.Errorf("the end of %q is %q", text, got)
 		}
 		if got := string(s.WithID(other, s.Shard).LoadSpec()); got != text {
 			t.Errorf("%q under another id is %q", text, got)

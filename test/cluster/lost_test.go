@@ -116,3 +116,69 @@ func TestAMetastoreThatLosesItsLastMoments(t *testing.T) {
 		t.Errorf("rows of the task that was submitted again: %s", got)
 	}
 }
+
+// Where no Coordinator drops what a metastore has forgotten, Historicals still hold its segments
+// when their ids are given again. Not one query sees the forgotten rows, also with the groups of
+// single segments kept, and the Coordinator that comes back has the new files loaded.
+func TestIDsThatAreGivenAgainWhileNobodyDrops(t *testing.T) {
+	store := postgres.URL(t)
+	c := server.StartCluster(t, server.ClusterOptions{
+		Metastore: metastore.Options{URL: store}, Links: true,
+		Settings: []string{
+			"service.historical.cache.useCache=true", "service.historical.cache.populateCache=true",
+			"service.broker.cache.useCache=true", "service.broker.cache.populateCache=true",
+		},
+		Processes: [][]string{{"coordinator"}, {"overlord"}, {"historical"}, {"historical"}, {"worker"}, {"broker", "router"}},
+	})
+	days(t, c, "wiki", 0, 4)
+	held := func(copies string) {
+		t.Helper()
+		c.Until("two copies of each segment", func() bool {
+			return ask(t, c, "SELECT MIN(num_replicas) || '/' || SUM(num_replicas) FROM sys.segments WHERE is_active = 1") == copies
+		})
+	}
+	held("2/8")
+	putBack := postgres.Remember(t, store)
+	add := func(n int) (id string) {
+		t.Helper()
+		if err := c.Ingest(t.Context(), fmt.Sprintf("INSERT INTO wiki SELECT TIMESTAMP '2024-01-01' AS __time, %d AS n PARTITIONED BY DAY", n), nil); err != nil {
+			t.Fatal(err)
+		}
+		return ask(t, c, "SELECT segment_id FROM sys.segments WHERE datasource = 'wiki' AND \"start\" LIKE '2024-01-01%' ORDER BY partition_num DESC LIMIT 1")
+	}
+	forgotten := add(1000)
+	held("2/10")
+	for range 4 { // both Historicals and the Broker keep what they made of it
+		if got, want := ask(t, c, "SELECT SUM(n) FROM wiki"), "1180"; got != want {
+			t.Fatalf("the sum is [%s] instead of [%s]", got, want)
+		}
+	}
+	c.Kill(c.Nodes[0])
+	for _, p := range c.Nodes {
+		c.CutStore(p)
+	}
+	putBack()
+	c.Heal()
+	c.Until("the Broker answers from what the metastore has", func() bool {
+		rows, err := c.Query(t.Context(), "SELECT SUM(n), COUNT(*) FROM wiki")
+		return err == nil && fmt.Sprint(rows) == "[[180 40]]"
+	})
+	if got := ask(t, c, "SELECT COUNT(*) FROM sys.server_segments WHERE segment_id = '"+forgotten+"'"); got != "2" {
+		t.Fatalf("[%s] servers still hold the forgotten segment: nothing is shown", got)
+	}
+	if again := add(300000); again != forgotten {
+		t.Fatalf("the rows are in segment [%s] instead of [%s]", again, forgotten)
+	}
+	for i := range 20 {
+		if got, want := ask(t, c, "SELECT SUM(n) FROM wiki"), "300180"; got != want {
+			t.Fatalf("query [%d] says [%s] instead of [%s]", i, got, want)
+		}
+	}
+	c.Start("coordinator")
+	held("2/10")
+	for range 4 {
+		if got, want := ask(t, c, "SELECT SUM(n) FROM wiki"), "300180"; got != want {
+			t.Fatalf("in the end the sum is [%s] instead of [%s]", got, want)
+		}
+	}
+}

@@ -125,6 +125,10 @@ func (s *answerer) Relay(req *dispatch.Request, env *exec.Env) (exec.Remote, err
 	return s.dispatcher.Relay(req, env.Budget, env.Spill), nil
 }
 
+func (s *answerer) Held(ctx context.Context, id, _ string) (segment.Reader, error) {
+	return s.Acquire(ctx, id, nil)
+}
+
 func (s *answerer) Acquire(_ context.Context, id string, _ json.RawMessage) (segment.Reader, error) {
 	of, err := segment.Open(filepath.Join(s.dir, strings.ReplaceAll(id, ":", "")))
 	if err != nil {

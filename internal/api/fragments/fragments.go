@@ -51,9 +51,12 @@ type Gate interface {
 
 // Segments makes segments readable.
 type Segments interface {
-	// Acquire returns a segment that the caller releases. Without a load specification it is one that
-	// this server holds; others are read from deep storage.
+	// Acquire returns a segment that the caller releases, and reads it from deep storage if this
+	// server does not hold it.
 	Acquire(ctx context.Context, id string, loadSpec json.RawMessage) (segment.Reader, error)
+	// Held returns a segment that this server holds. With a fingerprint it is that of its file: the
+	// server does not hold a segment of which it has another file.
+	Held(ctx context.Context, id, fingerprint string) (segment.Reader, error)
 }
 
 // Live makes live segments readable.
@@ -244,6 +247,9 @@ func (l *leaves) Leaves(ctx context.Context, scan *plan.Scan, columns []string) 
 		}
 	}
 	err := exec.AcquireLeaves(ctx, scan, columns, out, func(ctx context.Context, i int) (segment.Reader, error) {
+		if of[i].LoadSpec == nil {
+			return l.segments.Held(ctx, of[i].ID, of[i].File)
+		}
 		return l.segments.Acquire(ctx, of[i].ID, of[i].LoadSpec)
 	})
 	switch {

@@ -211,6 +211,19 @@ func (c *Cache) Drop(id string) error {
 	return nil
 }
 
+// HoldsOther reports whether a segment is loaded from another file than that with a fingerprint, as
+// far as the names of both say so. A metastore that has lost its last moments gives ids again.
+func (c *Cache) HoldsOther(id, fingerprint string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	f := c.mu.byID[id]
+	if f == nil || fingerprint == "" {
+		return false
+	}
+	has := segment.FingerprintIn(f.key)
+	return has != "" && has != fingerprint
+}
+
 // Acquire returns the open segment of a loaded id with a reference that the caller releases.
 func (c *Cache) Acquire(ctx context.Context, id string) (*segment.Segment, error) {
 	c.mu.Lock()

@@ -130,3 +130,8 @@ type heldBy struct{ store *Store }
 func (h heldBy) Acquire(_ context.Context, id string, _ json.RawMessage) (segment.Reader, error) {
 	return h.store.acquireByID(id)
 }
+
+// Held implements fragments.Segments.
+func (h heldBy) Held(_ context.Context, id, _ string) (segment.Reader, error) {
+	return h.store.acquireByID(id)
+}

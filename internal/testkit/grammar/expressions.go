@@ -27,7 +27,7 @@ var operators = []*Production{
 	where("= of a constant", Plain|JSON, "{x} = {k}", "{x} IN ({k})", "{k} = {x}"),
 	where("<>", Plain|JSON, "{x} <> {y}", "NOT ({x} = {y})", "{x} != {y}"),
 	where("<", ranked|Lists, "{x} < {y}", "{y} > {x}"),
-	where("<=", ranked|Lists, "{x} <= {y}", "{y} >= {x}", "{x} < {y} OR {x} = {y}"),
+	where("<=", ranked|Lists, "{x} <= {y}", "{y} >= {x}", "NOT ({x} > {y})"),
 	where("> of a constant", ranked|Lists, "{x} > {k}", "{k} < {x}"),
 	where("IS DISTINCT FROM", Plain|JSON, "{x} IS DISTINCT FROM {y}", "NOT ({x} IS NOT DISTINCT FROM {y})"),
 	where("BETWEEN", ranked, "{x} BETWEEN {k} AND {k2}", "{x} >= {k} AND {x} <= {k2}"),

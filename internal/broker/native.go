@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 
+	"github.com/hengedb/henge/internal/auth"
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/dispatch"
@@ -40,15 +41,35 @@ type Session struct {
 	broker  *Broker
 	pin     pin
 	lookups *lookup.View
+	reader  sql.Reader
 	// query, reading and fixed are those of Prepared.
 	query   *query.Query
 	reading reading
 	fixed   bool
 }
 
-// Columns implements query.Session.
+// Columns returns all columns of a datasource, whoever asks.
 func (s *Session) Columns(name string) []plan.Column {
 	return s.broker.schemas.of(name, s.pin).columns
+}
+
+// Table implements query.Session.
+func (s *Session) Table(ctx context.Context, name string) (plan.Node, error) {
+	columns := s.Columns(name)
+	if columns == nil {
+		return nil, nil
+	}
+	scan := &plan.Scan{DataSource: name, Out: columns, Limit: -1}
+	return sql.Protect(ctx, scan, s.reader, clock.Millis(s.broker.o.Clock))
+}
+
+// Whole implements query.Session.
+func (s *Session) Whole(ctx context.Context, name string) (bool, error) {
+	if s.reader.Rules == nil {
+		return true, nil
+	}
+	rules, err := s.reader.Rules(ctx, name)
+	return err == nil && auth.Together(rules) == nil, err
 }
 
 // Metrics implements query.Session.

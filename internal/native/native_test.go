@@ -20,14 +20,17 @@ import (
 // wiki is a catalog of one datasource.
 type wiki struct{}
 
-func (wiki) Columns(name string) []plan.Column {
+// wikiColumns are the columns of the table wiki.
+var wikiColumns = []plan.Column{
+	{Name: "__time", Type: expr.Of(expr.Timestamp).NotNull()}, {Name: "page", Type: expr.Of(expr.Varchar)},
+	{Name: "tags", Type: expr.MultiString}, {Name: "added", Type: expr.Of(expr.BigInt)}, {Name: "score", Type: expr.Of(expr.Double)},
+}
+
+func (wiki) Table(_ context.Context, name string) (plan.Node, error) {
 	if name != "wiki" {
-		return nil
+		return nil, nil
 	}
-	return []plan.Column{
-		{Name: "__time", Type: expr.Of(expr.Timestamp).NotNull()}, {Name: "page", Type: expr.Of(expr.Varchar)},
-		{Name: "tags", Type: expr.MultiString}, {Name: "added", Type: expr.Of(expr.BigInt)}, {Name: "score", Type: expr.Of(expr.Double)},
-	}
+	return &plan.Scan{DataSource: name, Limit: -1, Out: wikiColumns}, nil
 }
 
 func (wiki) Metrics(string) []string { return []string{"added"} }
@@ -132,7 +135,7 @@ func TestFaults(t *testing.T) {
 }
 
 func TestExpressions(t *testing.T) {
-	s := &scope{t: &translator{}, columns: wiki{}.Columns("wiki"), busy: map[string]bool{}}
+	s := &scope{t: &translator{}, columns: wikiColumns, busy: map[string]bool{}}
 	for _, c := range []struct{ text, want string }{
 		{`1 + 2 * 3 ^ 2 ^ 0`, `7`},
 		{`-2 ^ 2`, `4`},
@@ -219,7 +222,7 @@ func TestExpressions(t *testing.T) {
 }
 
 func TestExpressionsOverColumns(t *testing.T) {
-	s := &scope{t: &translator{}, columns: wiki{}.Columns("wiki"), busy: map[string]bool{}}
+	s := &scope{t: &translator{}, columns: wikiColumns, busy: map[string]bool{}}
 	for text, want := range map[string]string{
 		`"added" + 1`:          `("added" + 1)`,
 		`upper(page) == 'A'`:   `(upper("page") == 'A')`,
@@ -240,7 +243,7 @@ func TestExpressionsOverColumns(t *testing.T) {
 }
 
 func TestFilters(t *testing.T) {
-	s := &scope{t: &translator{}, columns: wiki{}.Columns("wiki"), busy: map[string]bool{}}
+	s := &scope{t: &translator{}, columns: wikiColumns, busy: map[string]bool{}}
 	for body, want := range map[string]string{
 		`{"type":"selector","dimension":"page","value":"a"}`:                                                        `("page" == 'a')`,
 		`{"type":"selector","dimension":"page"}`:                                                                    `isnull("page")`,
@@ -359,7 +362,7 @@ func FuzzExpression(f *testing.F) {
 	for _, s := range []string{`a + 1`, `timestamp_floor("__time",'PT1H',null,'UTC')`, `ARRAY<LONG>[1, -2]`, `filter((x) -> x > 1, a)`, `map(x -> map(y -> x + y, tags), [1])`, `cartesian_fold((x, y, acc) -> array_append(acc, concat(x, y)), tags, ['a'], [])`, `all(() -> 1, -> x)`, `'\u00e9'`, `case_searched((a == 1), 'x', null)`} {
 		f.Add(s)
 	}
-	s := &scope{t: &translator{}, columns: wiki{}.Columns("wiki"), busy: map[string]bool{}}
+	s := &scope{t: &translator{}, columns: wikiColumns, busy: map[string]bool{}}
 	f.Fuzz(func(_ *testing.T, text string) { _, _ = s.expression(text) })
 }
 

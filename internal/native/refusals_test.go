@@ -24,7 +24,7 @@ func testRefusals(t *testing.T, query string, refusals []refusal) {
 }
 
 func TestRefusedExpressions(t *testing.T) {
-	columns := append(wiki{}.Columns("wiki"), plan.Column{Name: "sketch", Type: expr.ComplexOf("hyperUnique")}, plan.Column{Name: "nested", Type: expr.JSON})
+	columns := append(wikiColumns, plan.Column{Name: "sketch", Type: expr.ComplexOf("hyperUnique")}, plan.Column{Name: "nested", Type: expr.JSON})
 	for _, c := range []refusal{
 		{"added ? 1", "Expression [added ? 1] is not valid at character [7]: unexpected character [? 1]"},
 		{`'\u12g4'`, `Expression ['\u12g4'] is not valid at character [7]: want four hexadecimal digits behind \u`},

@@ -12,11 +12,11 @@ func (t *translator) source(d DataSource) (plan.Node, error) {
 	case nil:
 		return nil, invalid("dataSource can't be null")
 	case *TableSource:
-		columns := t.catalog.Columns(d.Name)
-		if columns == nil {
-			return emptyRelation(nil), nil
+		n, err := t.catalog.Table(t.ctx, d.Name)
+		if err == nil && n == nil {
+			n = emptyRelation(nil)
 		}
-		return &plan.Scan{DataSource: d.Name, Out: columns, Limit: -1}, nil
+		return n, err
 	case *QuerySource:
 		if d.Query.Query == nil {
 			return nil, invalid("Datasource of type [query] has no query")

@@ -14,8 +14,9 @@ import (
 
 // Catalog knows the datasources.
 type Catalog interface {
-	// Columns returns the columns of a datasource, time first; nil if there is no such datasource.
-	Columns(name string) []plan.Column
+	// Table returns the plan that reads a datasource as the user sees it, time first; nil if there is
+	// no such datasource.
+	Table(ctx context.Context, name string) (plan.Node, error)
 	// Metrics returns the names of those columns of a datasource that ingestion aggregated.
 	Metrics(name string) []string
 	// Lookup returns the columns of a lookup, k and v; the fault says why it can't be used.

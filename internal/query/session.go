@@ -13,6 +13,8 @@ import (
 // Session answers from one state of the timeline. It is used by one goroutine and needs no closing.
 type Session interface {
 	lang.Catalog
+	// Whole tells whether the user sees all rows and columns of a datasource as they are.
+	Whole(ctx context.Context, dataSource string) (bool, error)
 	// DataSources lists the datasources by name.
 	DataSources() []string
 	// Run begins a plan. The rows end when ctx is done.

@@ -258,6 +258,15 @@ func (x *execution) times(
 	if len(segments) == 0 {
 		return nil
 	}
+	switch whole, err := x.session.Whole(ctx, name); {
+	case err != nil:
+		return err
+	case !whole: // the times of rows that the user doesn't see are not told
+		for _, l := range segments {
+			f(l.Visible, l.Visible)
+		}
+		return nil
+	}
 	for i := range segments {
 		segments[i].At = i
 	}

@@ -40,8 +40,14 @@ type execution struct {
 func (x *execution) answer(ctx context.Context, q lang.Query) error {
 	switch q := q.(type) {
 	case *lang.SegmentMetadata:
+		if err := x.whole(ctx, "segmentMetadata", q.DataSource.DataSource); err != nil {
+			return err
+		}
 		return x.segmentMetadata(ctx, q)
 	case *lang.DataSourceMetadata:
+		if err := x.whole(ctx, "dataSourceMetadata", q.DataSource.DataSource); err != nil {
+			return err
+		}
 		return x.dataSourceMetadata(ctx, q)
 	case *lang.Scan:
 		if tables := lang.UnitedTables(q.DataSource.DataSource); tables != nil && !q.Ordered() {
@@ -67,6 +73,20 @@ func (x *execution) answer(ctx context.Context, q lang.Query) error {
 		return x.timeBoundary(ctx, q, p)
 	}
 	return fault.Unsupported("Query is of a type that is not supported")
+}
+
+// whole refuses a query about what is stored where the user sees a part of it only.
+func (x *execution) whole(ctx context.Context, queryType string, d lang.DataSource) error {
+	for _, name := range lang.ScannedTables(d) {
+		switch whole, err := x.session.Whole(ctx, name); {
+		case err != nil:
+			return err
+		case !whole:
+			return fault.Forbidden("Rules show only a part of datasource [%s] to this user; a query of type [%s] tells of all its rows",
+				name, queryType)
+		}
+	}
+	return nil
 }
 
 // cells writes values of batches as JSON.

@@ -30,9 +30,10 @@ type empty struct{}
 func (empty) Pin(context.Context, *query.Query, map[string]any) (query.Session, error) {
 	return empty{}, nil
 }
-func (empty) Columns(string) []plan.Column { return nil }
-func (empty) Metrics(string) []string      { return nil }
-func (empty) DataSources() []string        { return nil }
+func (empty) Table(context.Context, string) (plan.Node, error) { return nil, nil }
+func (empty) Whole(context.Context, string) (bool, error)      { return true, nil }
+func (empty) Metrics(string) []string                          { return nil }
+func (empty) DataSources() []string                            { return nil }
 func (empty) Lookup(name string) ([]plan.Column, error) {
 	return nil, fault.InvalidInput("Lookup [%s] not found", name)
 }

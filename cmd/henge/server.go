@@ -94,7 +94,7 @@ func (f *settingFlags) load() (*config.Settings, error) {
 func readyLine(n *role.Node) string {
 	var parts []string
 	for _, a := range n.Addresses() {
-		parts = append(parts, a.Role+" http://"+a.HostPort)
+		parts = append(parts, a.Role+" "+a.URL())
 	}
 	return fmt.Sprintf("henge %s ready in %s: %s", version, n.StartTook(), strings.Join(parts, ", "))
 }

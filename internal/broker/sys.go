@@ -25,7 +25,8 @@ import (
 // Server is a row of sys.servers: a role of a process.
 type Server struct {
 	Host string
-	Port int
+	// Port is that of plain HTTP, TLSPort that of HTTPS; 0: there is none.
+	Port, TLSPort int
 	// Role is the name in lower case: coordinator, overlord, broker, ...
 	Role string
 	// Tier is that of data servers, else empty.
@@ -62,7 +63,17 @@ type Supervisor struct {
 }
 
 // Address returns host:port, the name of a server.
-func (s *Server) Address() string { return net.JoinHostPort(s.Host, strconv.Itoa(s.Port)) }
+func (s *Server) Address() string {
+	return net.JoinHostPort(s.Host, strconv.Itoa(cmp.Or(s.TLSPort, s.Port)))
+}
+
+// shownPort returns a port as the tables show it, where -1 is none.
+func shownPort(port int) int64 {
+	if port <= 0 {
+		return -1
+	}
+	return int64(port)
+}
 
 // System is what the tables of sys tell of beside the published timeline. Its functions are called
 // from any goroutine, once per scan.
@@ -255,7 +266,7 @@ func (s *System) servers(context.Context, *timeline.State, *cluster.LiveView) ([
 			leads = flag(v.Leads)
 		}
 		rows = append(rows, []any{
-			v.Address(), v.Host, int64(v.Port), int64(-1), v.Role, orNull(v.Tier), v.Used, v.MaxBytes, v.MaxBytes, leads,
+			v.Address(), v.Host, shownPort(v.Port), shownPort(v.TLSPort), v.Role, orNull(v.Tier), v.Used, v.MaxBytes, v.MaxBytes, leads,
 			chrono.FormatMillis(v.Started, chrono.UTC), v.Version, nil, orNull(v.Labels), int64(v.Processors), v.Memory,
 		})
 	}
@@ -286,16 +297,17 @@ func (s *System) tasks(ctx context.Context, _ *timeline.State, _ *cluster.LiveVi
 	for i := range list {
 		t := &list[i]
 		var location, host any
-		port, queued := int64(-1), int64(0)
+		port, secure, queued := int64(-1), int64(-1), int64(0)
 		if t.Location.Host != "" {
-			location, host, port = net.JoinHostPort(t.Location.Host, strconv.Itoa(t.Location.Port)), t.Location.Host, int64(t.Location.Port)
+			location, host = t.Location.Address(), t.Location.Host
+			port, secure = shownPort(t.Location.Port), shownPort(t.Location.TLSPort)
 		}
 		if !t.State.Done() {
 			queued = t.Queued
 		}
 		rows = append(rows, []any{
 			t.Task.ID, t.Task.GroupID, t.Task.Type, t.Task.DataSource, chrono.FormatMillis(t.Task.Created, chrono.UTC), chrono.FormatMillis(queued, chrono.UTC),
-			t.State.StatusCode(), t.State.RunnerStatusCode(), t.Duration, location, host, port, int64(-1), orNull(t.Error),
+			t.State.StatusCode(), t.State.RunnerStatusCode(), t.Duration, location, host, port, secure, orNull(t.Error),
 		})
 	}
 	return rows, nil

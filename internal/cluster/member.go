@@ -60,7 +60,9 @@ type Member struct {
 	// Holder is the process: members with the same are one.
 	Holder string `json:"-"`
 	Host   string `json:"host"`
-	Port   int    `json:"port"`
+	// Port is that of plain HTTP, TLSPort that of HTTPS; 0: there is none.
+	Port    int `json:"port"`
+	TLSPort int `json:"tlsPort,omitempty"`
 	// Started is in milliseconds.
 	Started  int64  `json:"started"`
 	Version  string `json:"version"`
@@ -88,14 +90,34 @@ type Member struct {
 	LookupTier string `json:"lookupTier,omitempty"`
 }
 
-// Address returns host:port.
-func (m *Member) Address() string { return net.JoinHostPort(m.Host, strconv.Itoa(m.Port)) }
+// Address returns host:port, of HTTPS where there is a port for it. It names the member.
+func (m *Member) Address() string {
+	return net.JoinHostPort(m.Host, strconv.Itoa(cmp.Or(m.TLSPort, m.Port)))
+}
+
+// PlainAddress returns host:port of plain HTTP; "": there is none.
+func (m *Member) PlainAddress() string { return portOf(m.Host, m.Port) }
+
+// SecureAddress returns host:port of HTTPS; "": there is none.
+func (m *Member) SecureAddress() string { return portOf(m.Host, m.TLSPort) }
+
+func portOf(host string, port int) string {
+	if port <= 0 {
+		return ""
+	}
+	return net.JoinHostPort(host, strconv.Itoa(port))
+}
 
 // ServiceName returns the name of what the process is one of.
 func (m *Member) ServiceName() string { return cmp.Or(m.Service, "service/"+m.Role) }
 
 // URL returns the address in front of paths.
-func (m *Member) URL() string { return "http://" + m.Address() }
+func (m *Member) URL() string {
+	if m.TLSPort > 0 {
+		return "https://" + m.Address()
+	}
+	return "http://" + m.Address()
+}
 
 // View is the members that a process knows of. All methods are safe for use by many goroutines.
 type View struct {

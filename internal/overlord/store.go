@@ -39,6 +39,7 @@ type ended struct {
 	Duration int64  `json:"duration"`
 	Host     string `json:"host,omitempty"`
 	Port     int    `json:"port,omitempty"`
+	TLSPort  int    `json:"tlsPort,omitempty"`
 	Error    string `json:"error,omitempty"`
 }
 
@@ -62,7 +63,7 @@ func (s *Store) InsertTask(ctx context.Context, t *task.Task) error {
 
 // FinishTask implements task.Store.
 func (s *Store) FinishTask(ctx context.Context, st task.Status) error {
-	status, err := json.Marshal(ended{st.Duration, st.Location.Host, st.Location.Port, st.Error})
+	status, err := json.Marshal(ended{st.Duration, st.Location.Host, st.Location.Port, st.Location.TLSPort, st.Error})
 	if err != nil {
 		return fmt.Errorf("encoding the status of task [%s]: %w", st.Task.ID, err)
 	}
@@ -81,13 +82,14 @@ func (s *Store) FinishTask(ctx context.Context, st task.Status) error {
 type runner struct {
 	Host    string `json:"host"`
 	Port    int    `json:"port"`
+	TLSPort int    `json:"tlsPort,omitempty"`
 	Process string `json:"process,omitempty"`
 	Started int64  `json:"started"`
 }
 
 // AssignTask implements task.Store.
 func (s *Store) AssignTask(ctx context.Context, id string, r task.Runner) (int64, error) {
-	text, err := json.Marshal(runner{r.Location.Host, r.Location.Port, r.Process, r.Started})
+	text, err := json.Marshal(runner{r.Location.Host, r.Location.Port, r.Location.TLSPort, r.Process, r.Started})
 	if err != nil {
 		return 0, fmt.Errorf("encoding who runs task [%s]: %w", id, err)
 	}
@@ -113,7 +115,9 @@ func (s *Store) ActiveTasks(ctx context.Context) ([]task.Active, error) {
 			if err := json.Unmarshal(rows[i].Runner, &r); err != nil {
 				return nil, fmt.Errorf("reading who runs task [%s]: %w", rows[i].ID, err)
 			}
-			a.Runner = task.Runner{Location: task.Location{Host: r.Host, Port: r.Port}, Process: r.Process, Started: r.Started}
+			a.Runner = task.Runner{
+				Location: task.Location{Host: r.Host, Port: r.Port, TLSPort: r.TLSPort}, Process: r.Process, Started: r.Started,
+			}
 		}
 		out[len(rows)-1-i] = a
 	}
@@ -184,6 +188,6 @@ func statusOf(row *metastore.Task) (*task.Status, error) {
 	if row.StatusCode == task.Succeeded.StatusCode() {
 		st.State = task.Succeeded
 	}
-	st.Location = task.Location{Host: e.Host, Port: e.Port}
+	st.Location = task.Location{Host: e.Host, Port: e.Port, TLSPort: e.TLSPort}
 	return st, nil
 }

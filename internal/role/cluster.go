@@ -18,6 +18,7 @@ import (
 	"github.com/hengedb/henge/internal/cluster"
 	"github.com/hengedb/henge/internal/dispatch"
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/keystore"
 	"github.com/hengedb/henge/internal/router"
 )
 
@@ -54,16 +55,30 @@ const (
 	// runs there takes one.
 	idleConnections = 64
 	dialTimeout     = 5 * time.Second
+	// handshakeTimeout bounds the TLS handshake with another process.
+	handshakeTimeout = 10 * time.Second
 )
 
+// dialer makes connections.
+type dialer func(ctx context.Context, network, address string) (net.Conn, error)
+
 // newClient returns what asks other processes, which have timeout to take a connection. Bodies are
-// not compressed: they are frames, and near.
-func newClient(dial func(ctx context.Context, network, address string) (net.Conn, error), timeout time.Duration) *http.Client {
+// not compressed: they are frames, and near. Each connection takes the certificates of its time.
+func newClient(dial dialer, secure *keystore.Client, timeout time.Duration) *http.Client {
 	if dial == nil {
 		dial = (&net.Dialer{Timeout: timeout}).DialContext
 	}
 	return &http.Client{Transport: traced{&http.Transport{
 		DisableCompression: true, MaxIdleConnsPerHost: idleConnections, IdleConnTimeout: 30 * time.Second, DialContext: dial,
+		DialTLSContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			conn, err := dial(ctx, network, address)
+			if err != nil {
+				return nil, err
+			}
+			ctx, cancel := context.WithTimeout(ctx, handshakeTimeout)
+			defer cancel()
+			return secure.Handshake(ctx, conn, address)
+		},
 	}}}
 }
 
@@ -84,13 +99,14 @@ func (n *Node) own(capacity int) []cluster.Member {
 		service = router.Service(set.Text("service.service"), n.settings.Aliases())
 	}
 	var out []cluster.Member
-	for _, l := range n.listeners {
+	for _, role := range n.ownRoles() {
+		at := n.place(role)
 		m := cluster.Member{
-			Role: l.role, Host: n.host(), Port: l.port(), Started: clock.Millis(n.o.Clock), Version: n.o.Version, Protocol: n.o.Protocol,
+			Role: role, Host: at.Host, Port: at.Port, TLSPort: at.TLSPort, Started: clock.Millis(n.o.Clock), Version: n.o.Version, Protocol: n.o.Protocol,
 			Revision: revision(), Bound: set.Bool("service.bindOnHost"),
 			Service: service, Labels: labels, Processors: budget.Cores(), Memory: n.memory.Limit(),
 		}
-		switch l.role {
+		switch role {
 		case cluster.Historical:
 			m.Tier, m.MaxBytes = set.Text("service.server.tier"), set.Bytes("service.server.maxSize", 0)
 			m.Priority, m.LookupTier = int(set.Int("service.server.priority")), set.Text("service.lookup.lookupTier")
@@ -123,11 +139,12 @@ func (n *Node) openPeers() error {
 		return err
 	}
 	own := n.own(n.capacity())
-	n.peers.client = newClient(n.o.Dial, dialTimeout)
+	n.peers.client = newClient(n.o.Dial, n.tls.client, dialTimeout)
 	if n.security != nil {
 		n.peers.client.Transport = auth.Escalated{RoundTripper: n.peers.client.Transport, By: n.security.Escalator()}
 	}
-	n.peers.passing = newClient(n.o.Dial, time.Duration(n.settings.Int("service.router.http.clientConnectTimeout"))*time.Millisecond)
+	passing := time.Duration(n.settings.Int("service.router.http.clientConnectTimeout")) * time.Millisecond
+	n.peers.passing = newClient(n.o.Dial, n.tls.client, passing)
 	n.peers.pulse = dispatch.NewPulse(n.peers.client, n.o.Clock)
 	n.onClose(func() error {
 		n.peers.pulse.Close()
@@ -150,8 +167,7 @@ func (n *Node) openPeers() error {
 			Name: role, Holder: holder, TTL: n.settings.Duration("service.leader.leaseDuration"), Clock: n.o.Clock, Log: n.o.Log,
 		}
 		if n.has(role) {
-			host, port := n.roleAddress(role)
-			o.Address = (&cluster.Member{Host: host, Port: port}).URL()
+			o.Address = n.place(role).URL()
 		}
 		var leases cluster.Leases
 		if !n.peers.alone {

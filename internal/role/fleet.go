@@ -27,8 +27,7 @@ func (s *services) openInventory(ctx context.Context) (err error) {
 		}
 	}
 	if s.n.has(cluster.Historical) {
-		host, port := s.n.roleAddress(cluster.Historical)
-		o.Here = &cluster.Local{Address: (&cluster.Member{Host: host, Port: port}).Address(), Log: s.historical.Changes()}
+		o.Here = &cluster.Local{Address: s.n.place(cluster.Historical).Address(), Log: s.historical.Changes()}
 		s.n.roles.Go(func() error { return s.historical.Run(ctx) })
 	}
 	s.n.peers.inventory = cluster.NewInventory(o)
@@ -74,10 +73,8 @@ type commander struct{ s *services }
 
 // Send implements assign.Commander.
 func (c commander) Send(ctx context.Context, to cluster.Member, command cluster.Command) (cluster.QueueState, error) {
-	if c.s.n.has(cluster.Historical) {
-		if host, port := c.s.n.roleAddress(cluster.Historical); host == to.Host && port == to.Port {
-			return c.s.historical.Command(ctx, command)
-		}
+	if c.s.n.has(cluster.Historical) && c.s.n.place(cluster.Historical).Address() == to.Address() {
+		return c.s.historical.Command(ctx, command)
 	}
 	remote := cluster.Commander{Client: c.s.n.peers.client}
 	return remote.Send(ctx, to, command)
@@ -95,12 +92,14 @@ func (s *services) Servers() []coordinator.Server {
 		m := &stock.Member
 		_, clone := clones[m.Address()]
 		out = append(out, coordinator.Server{
-			Host: m.Address(), Type: cluster.Historical, Tier: m.Tier, Priority: m.Priority, MaxSize: m.MaxBytes,
+			Host: m.Address(), Plain: m.PlainAddress(), Secure: m.SecureAddress(), Type: cluster.Historical, Tier: m.Tier, Priority: m.Priority, MaxSize: m.MaxBytes,
 			UsedSize: stock.Used, Loaded: stock.IDs, Clone: clone,
 		})
 	}
 	for _, m := range s.n.peers.members.Members(cluster.Indexer) {
-		out = append(out, coordinator.Server{Host: m.Address(), Type: "indexer-executor", Tier: rule.DefaultTier})
+		out = append(out, coordinator.Server{
+			Host: m.Address(), Plain: m.PlainAddress(), Secure: m.SecureAddress(), Type: "indexer-executor", Tier: rule.DefaultTier,
+		})
 	}
 	return out
 }
@@ -117,7 +116,7 @@ func (s *services) nodes() []coordinator.Node {
 	for _, role := range cluster.Roles {
 		for _, m := range s.n.peers.members.Members(role) {
 			node := coordinator.Node{
-				Role: m.Role, Service: m.ServiceName(), Host: m.Host, Port: m.Port, Started: m.Started,
+				Role: m.Role, Service: m.ServiceName(), Host: m.Host, Port: m.Port, TLSPort: m.TLSPort, Started: m.Started,
 				Version: m.Version, Revision: m.Revision, Labels: m.Labels, Bound: m.Bound, LookupTier: m.LookupTier,
 			}
 			switch m.Role {

@@ -10,11 +10,14 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
 	"github.com/hengedb/henge/internal/api/edge"
+	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/keystore"
 )
 
 const (
@@ -29,8 +32,15 @@ type listener struct {
 	role   string
 	net    net.Listener
 	server *http.Server
+	// secure answers HTTPS; nil: plain HTTP.
+	secure *keystore.Server
+	// wrapped is the listener of HTTPS while it serves.
+	wrapped atomic.Pointer[keystore.Listener]
 
 	connections connections
+
+	clock clock.Clock
+	log   *slog.Logger
 }
 
 // connections knows the connections of a port, and on which a request is under way.
@@ -62,14 +72,14 @@ func (c *connections) count() (open, busy int) {
 	return open, busy
 }
 
-// listen opens the port of a role.
-func listen(role, bind string, port int64) (*listener, error) {
+// listen opens a port of a role; setting is the name of the one that says which.
+func listen(role, bind, setting string, port int64) (*listener, error) {
 	l, err := net.Listen("tcp", net.JoinHostPort(bind, strconv.FormatInt(port, 10)))
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
-		return nil, fault.Conflict("Port [%d] of the %s is in use by another program. Stop it, or choose another port with service.%s.plaintextPort (0 takes a free one).", port, role, role)
+		return nil, fault.Conflict("Port [%d] of the %s is in use by another program. Stop it, or choose another port with %s (0 takes a free one).", port, role, setting)
 	case errors.Is(err, syscall.EACCES):
-		return nil, fault.InvalidInput("Port [%d] of the %s needs more privileges than this process has; choose one above 1023 with service.%s.plaintextPort", port, role, role)
+		return nil, fault.InvalidInput("Port [%d] of the %s needs more privileges than this process has; choose one above 1023 with %s", port, role, setting)
 	case err != nil:
 		return nil, fmt.Errorf("listening for the %s on port [%d]: %w", role, port, err)
 	}
@@ -94,13 +104,20 @@ func forwarded(h http.Handler) http.Handler {
 
 // prepare says how requests are answered. It comes before serve and stop, which may run at the same
 // time.
-func (l *listener) prepare(handler http.Handler, log *slog.Logger) {
+func (l *listener) prepare(handler http.Handler, clk clock.Clock, log *slog.Logger) {
+	l.clock, l.log = clk, log
 	l.server.Handler, l.server.ErrorLog = handler, slog.NewLogLogger(log.Handler(), slog.LevelDebug)
 }
 
 // serve answers requests until stop is called.
 func (l *listener) serve() error {
-	if err := l.server.Serve(l.net); !errors.Is(err, http.ErrServerClosed) {
+	inner := l.net
+	if l.secure != nil {
+		secured := l.secure.Listen(l.net, l.clock, l.log)
+		l.wrapped.Store(secured)
+		inner = secured
+	}
+	if err := l.server.Serve(inner); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serving the %s: %w", l.role, err)
 	}
 	return nil

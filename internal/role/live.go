@@ -31,8 +31,7 @@ func (s *services) openLive(ctx context.Context) error {
 		View: s.n.peers.members, Client: s.n.peers.client, Pulse: s.n.peers.pulse, Clock: s.n.o.Clock, Log: s.n.o.Log,
 	}
 	if s.n.has(cluster.Indexer) {
-		host, port := s.n.roleAddress(cluster.Indexer)
-		o.Here = (&cluster.Member{Host: host, Port: port}).Address()
+		o.Here = s.n.place(cluster.Indexer).Address()
 	}
 	s.liveSegments = cluster.NewLiveInventory(o)
 	if s.n.has(cluster.Indexer) {

@@ -43,9 +43,8 @@ func (s *services) loadLookups(ctx context.Context) error {
 func (s *services) lookupNodes() []coordinator.LookupNode {
 	var out []coordinator.LookupNode
 	if s.n.usesLookups() {
-		host, port := s.n.roleAddress(cluster.Indexer)
 		out = append(out, coordinator.LookupNode{
-			Host: (&cluster.Member{Host: host, Port: port}).Address(), Tier: s.n.settings.Text("service.lookup.lookupTier"), Holder: s.lookups,
+			Host: s.n.place(cluster.Indexer).Address(), Tier: s.n.settings.Text("service.lookup.lookupTier"), Holder: s.lookups,
 		})
 	}
 	if s.n.peers.alone {

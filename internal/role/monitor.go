@@ -3,7 +3,6 @@ package role
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"os"
@@ -37,8 +36,7 @@ func (s *services) openMonitor(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	host, port := s.n.roleAddress("coordinator")
-	address := fmt.Sprintf("%s:%d", host, port)
+	address := s.n.place(cluster.Coordinator).Address()
 	if set.Bool("service.emitter.prometheus.addHostAsLabel") {
 		labels["host_name"] = address
 	}
@@ -54,7 +52,7 @@ func (s *services) openMonitor(ctx context.Context) error {
 
 // measures are of the services that the process has opened.
 func (s *services) measures() []obs.Measure {
-	out := []obs.Measure{s.measureHTTP}
+	out := []obs.Measure{s.measureHTTP, s.measureTLS}
 	if s.n.opens(queryService) {
 		out = append(out, s.measureCache, s.measureHistorical)
 	}
@@ -173,10 +171,16 @@ func (s *services) measureCache(_ context.Context, emit func(obs.Sample)) error 
 // measureHTTP counts the connections of the ports, and those on which a request is under way. There
 // is no pool of threads: as many as there are requests work on them.
 func (s *services) measureHTTP(_ context.Context, emit func(obs.Sample)) error {
-	for _, l := range s.n.listeners {
-		open, busy := l.connections.count()
-		emit(obs.Sample{Service: l.role, Metric: "jetty/numOpenConnections", Value: float64(open)})
-		emit(obs.Sample{Service: l.role, Metric: "jetty/threadPool/busy", Value: float64(busy)})
+	for _, role := range s.n.ownRoles() {
+		open, busy := 0, 0
+		for _, l := range s.n.listeners {
+			if l.role == role {
+				o, b := l.connections.count()
+				open, busy = open+o, busy+b
+			}
+		}
+		emit(obs.Sample{Service: role, Metric: "jetty/numOpenConnections", Value: float64(open)})
+		emit(obs.Sample{Service: role, Metric: "jetty/threadPool/busy", Value: float64(busy)})
 	}
 	return nil
 }

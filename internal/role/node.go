@@ -25,6 +25,7 @@ import (
 	"github.com/hengedb/henge/internal/config"
 	"github.com/hengedb/henge/internal/deepstore"
 	"github.com/hengedb/henge/internal/durable"
+	"github.com/hengedb/henge/internal/keystore"
 	"github.com/hengedb/henge/internal/live"
 	"github.com/hengedb/henge/internal/metastore"
 	"github.com/hengedb/henge/internal/obs"
@@ -58,6 +59,16 @@ type Options struct {
 type Address struct {
 	Role     string
 	HostPort string
+	// Secure says that it answers HTTPS.
+	Secure bool
+}
+
+// URL returns what is in front of paths.
+func (a Address) URL() string {
+	if a.Secure {
+		return "https://" + a.HostPort
+	}
+	return "http://" + a.HostPort
 }
 
 // Node is a running process.
@@ -76,6 +87,7 @@ type Node struct {
 	exporter  *listener // a port for metrics alone; nil: there is none
 	peers     peers
 	security  *auth.Security // nil: none is configured
+	tls       transport
 	running   *query.Running
 	gate      *query.Gate // of the parts of other processes' queries
 	metrics   *prometheus.Registry
@@ -135,6 +147,9 @@ func (n *Node) start(ctx context.Context) error {
 	}
 	n.left = newLeftovers(n.metrics)
 	n.openReserve(ctx)
+	if err := n.openTLS(); err != nil {
+		return err
+	}
 	if err := n.listen(); err != nil {
 		return err
 	}
@@ -166,31 +181,36 @@ func (n *Node) start(ctx context.Context) error {
 	n.registerGauges(services)
 	requests := newHTTPMetrics(n.metrics)
 	aliases, limits := n.settings.Aliases(), requestLimits(n.settings, n.memory)
-	for _, l := range n.listeners {
+	handlers := map[string]http.Handler{}
+	for _, role := range n.ownRoles() {
 		errors := &edge.Errors{
-			Host: n.hostPort(l), Modern: n.settings.Text("service.server.http.errorFormat") == "modern", Log: n.o.Log,
+			Host: n.place(role).Address(), Modern: n.settings.Text("service.server.http.errorFormat") == "modern", Log: n.o.Log,
 		}
 		mux := edge.NewMux(errors)
 		mux.Limits, mux.Gate = limits, n.gateOf(errors)
 		n.process().Routes(mux)
-		services.routes(l.role, mux)
-		n.routes[l.role] = mux.Patterns()
-		h := mux.Handler(aliases, n.o.Clock, requests.seen(l.role, n.o.Log))
+		services.routes(role, mux)
+		n.routes[role] = mux.Patterns()
+		h := mux.Handler(aliases, n.o.Clock, requests.seen(role, n.o.Log))
 		if n.settings.Bool("service.server.http.enableRequestLimit") {
 			h = limited(h, requestThreads(n.settings), errors)
 		}
 		if n.settings.Bool("service.server.http.enableForwardedRequestCustomizer") {
 			h = forwarded(h)
 		}
-		l.prepare(h, n.o.Log)
+		handlers[role] = n.overTLS(h)
+	}
+	for _, l := range n.listeners {
+		l.prepare(handlers[l.role], n.o.Clock, n.o.Log)
 		n.serves.Go(l.serve)
 	}
 	if n.exporter != nil {
 		mux := http.NewServeMux()
 		mux.Handle("GET /metrics", obs.MetricsHandler(n.metrics))
-		n.exporter.prepare(mux, n.o.Log)
+		n.exporter.prepare(n.overTLS(mux), n.o.Clock, n.o.Log)
 		n.serves.Go(n.exporter.serve)
 	}
+	n.followTLS(background)
 	if err := n.join(ctx, background); err != nil {
 		return err
 	}
@@ -210,26 +230,47 @@ func (n *Node) listen() error {
 	}
 	if port := n.settings.Int("service.emitter.prometheus.port"); port >= 0 {
 		var err error
-		if n.exporter, err = listen("exporter", bind, port); err != nil {
+		if n.exporter, err = listen("exporter", bind, "service.emitter.prometheus.port", port); err != nil {
 			return err
+		}
+		if !n.settings.Bool("service.enablePlaintextPort") {
+			n.exporter.secure = n.tls.server
 		}
 	}
 	for _, role := range n.o.Roles {
-		port := n.settings.Int("service." + role + ".plaintextPort")
-		if len(n.o.Roles) == 1 && n.settings.IsSet("service.plaintextPort") {
-			port = n.settings.Int("service.plaintextPort")
+		if n.settings.Bool("service.enablePlaintextPort") {
+			if err := n.listenAs(role, bind, "plaintextPort", nil); err != nil {
+				return err
+			}
 		}
-		if port < 0 {
-			continue
+		if n.tls.server != nil {
+			if err := n.listenAs(role, bind, "tlsPort", n.tls.server); err != nil {
+				return err
+			}
 		}
-		l, err := listen(role, bind, port)
-		if err != nil {
-			return err
-		}
-		l.server.MaxHeaderBytes = int(n.settings.Bytes("service.server.http.maxRequestHeaderSize", 0))
-		l.server.IdleTimeout = n.settings.Duration("service.server.http.maxIdleTime")
-		n.listeners = append(n.listeners, l)
 	}
+	return nil
+}
+
+// listenAs opens one port of a role, if the settings want it; name is the end of those that say
+// which it is.
+func (n *Node) listenAs(role, bind, name string, secure *keystore.Server) error {
+	setting := "service." + role + "." + name
+	if only := "service." + name; len(n.o.Roles) == 1 && n.settings.IsSet(only) {
+		setting = only
+	}
+	port := n.settings.Int(setting)
+	if port < 0 {
+		return nil
+	}
+	l, err := listen(role, bind, setting, port)
+	if err != nil {
+		return err
+	}
+	l.secure = secure
+	l.server.MaxHeaderBytes = int(n.settings.Bytes("service.server.http.maxRequestHeaderSize", 0))
+	l.server.IdleTimeout = n.settings.Duration("service.server.http.maxIdleTime")
+	n.listeners = append(n.listeners, l)
 	return nil
 }
 
@@ -337,17 +378,33 @@ func (n *Node) hostPort(l *listener) string {
 	return net.JoinHostPort(n.host(), strconv.Itoa(l.port()))
 }
 
-// roleAddress returns host and port of a role; the Router's if it has no port of its own.
-func (n *Node) roleAddress(role string) (host string, port int) {
+// ownRoles returns the roles that have a port of their own.
+func (n *Node) ownRoles() []string {
+	var out []string
 	for _, l := range n.listeners {
-		if l.role == role {
-			return n.host(), l.port()
+		if !slices.Contains(out, l.role) {
+			out = append(out, l.role)
 		}
 	}
-	if len(n.listeners) > 0 {
-		return n.host(), n.listeners[0].port()
+	return out
+}
+
+// place returns where a role is reached; where the first one is, if it has no port of its own.
+func (n *Node) place(role string) *cluster.Member {
+	if own := n.ownRoles(); len(own) > 0 && !slices.Contains(own, role) {
+		role = own[0]
 	}
-	return n.host(), -1
+	at := &cluster.Member{Role: role, Host: n.host()}
+	for _, l := range n.listeners {
+		switch {
+		case l.role != role:
+		case l.secure != nil:
+			at.TLSPort = l.port()
+		default:
+			at.Port = l.port()
+		}
+	}
+	return at
 }
 
 // ports are all that is listened on: those of the roles, and the exporter's.
@@ -362,7 +419,7 @@ func (n *Node) ports() []*listener {
 func (n *Node) Addresses() []Address {
 	out := make([]Address, 0, len(n.listeners)+1)
 	for _, l := range n.ports() {
-		out = append(out, Address{l.role, n.hostPort(l)})
+		out = append(out, Address{l.role, n.hostPort(l), l.secure != nil})
 	}
 	return out
 }

@@ -115,7 +115,7 @@ func started(t *testing.T, o role.Options, settings ...string) (*role.Node, *ser
 	}
 	c := &server.Client{Addresses: map[string]string{}}
 	for _, a := range n.Addresses() {
-		c.Addresses[a.Role] = "http://" + a.HostPort
+		c.Addresses[a.Role] = a.URL()
 	}
 	return n, c
 }

@@ -47,8 +47,8 @@ func (s *services) openOverlord(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	host, port := s.n.roleAddress("indexer")
-	here := task.Location{Host: host, Port: port}
+	at := s.n.place(cluster.Indexer)
+	here := task.Location{Host: at.Host, Port: at.Port, TLSPort: at.TLSPort}
 	files := tasktype.NewFiles(tasktype.FilesOptions{Store: s.deep, Dir: logs, Alone: s.n.peers.alone, Current: s.n.store.CheckFence})
 	s.files = files
 	threads := int(set.Int("service.processing.numThreads"))
@@ -92,7 +92,7 @@ func (s *services) openOverlord(ctx context.Context) error {
 		Clock: s.n.o.Clock, Log: s.n.o.Log,
 	}
 	endpoints := tasks.Options{
-		Locks: s.n.store, Audit: s.auditTask, Worker: here.Address(),
+		Locks: s.n.store, Audit: s.auditTask, Worker: here,
 		Recent:          set.Duration("service.indexer.storage.recentlyFinishedThreshold").Milliseconds(),
 		MaxRequestBytes: set.Bytes("service.server.http.maxRequestBytes", 0), Clock: s.n.o.Clock,
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/hengedb/henge/internal/api/edge"
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/keystore"
 	"github.com/hengedb/henge/internal/obs"
 )
 
@@ -97,6 +98,9 @@ func (f *forward) RoundTrip(r *http.Request) (*http.Response, error) {
 			}
 			out := r.Clone(r.Context())
 			out.URL.Scheme, out.URL.Host = to.Scheme, to.Host
+			if to.Scheme == "https" {
+				out.Host = to.Host // which the certificate there is for; X-Forwarded-Host has the client's
+			}
 			out.Body = body.next()
 			resp, err := f.send(out, target)
 			if err == nil || !unreached(err) && (!body.again || !errors.Is(err, errSilent)) {
@@ -118,6 +122,9 @@ func (f *forward) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // unreached reports whether a request failed before anything of it was sent.
 func unreached(err error) bool {
+	if _, failed := errors.AsType[*keystore.HandshakeError](err); failed {
+		return true
+	}
 	op, ok := errors.AsType[*net.OpError](err)
 	return ok && op.Op == "dial"
 }

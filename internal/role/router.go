@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"slices"
 	"sync"
 
 	"github.com/hengedb/henge/internal/api/edge"
@@ -40,10 +41,8 @@ func (s *services) readinessRoutes(role string, mux *edge.Mux) {
 func (s *services) proxyRoutes(mux *edge.Mux) {
 	mux.On("GET /service/router/v1/brokers", func(w http.ResponseWriter, r *http.Request) error {
 		brokers := []string{}
-		for _, l := range s.n.listeners {
-			if l.role == "broker" {
-				brokers = append(brokers, s.n.hostPort(l))
-			}
+		if slices.Contains(s.n.ownRoles(), cluster.Broker) {
+			brokers = append(brokers, s.n.place(cluster.Broker).Address())
 		}
 		edge.WriteJSON(w, http.StatusOK, map[string][]string{edge.DialectOf(r.Context()).Name + "/broker": brokers})
 		return nil

@@ -73,7 +73,7 @@ func (s *services) chatTasks() chat.Tasks {
 		Local: s.streams, Client: s.n.peers.client, Clock: s.n.o.Clock,
 		Where: func(id string) (string, bool) {
 			at, ok := s.queue.RunsAt(id)
-			return "http://" + at.Address(), ok
+			return at.URL(), ok
 		},
 	}
 }

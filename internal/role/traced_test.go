@@ -14,7 +14,7 @@ func TestTracesGoOnToOtherProcesses(t *testing.T) {
 	seen := make(chan http.Header, 2)
 	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { seen <- r.Header }))
 	defer s.Close()
-	client := newClient(nil, time.Second)
+	client := newClient(nil, nil, time.Second)
 	defer client.CloseIdleConnections()
 	const came = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 	ctx := obs.Extract(t.Context(), http.Header{"Traceparent": {came}, "Tracestate": {"a=b"}})

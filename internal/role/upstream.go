@@ -2,6 +2,7 @@ package role
 
 import (
 	"context"
+	"crypto/tls"
 	"net/http/httptrace"
 	"sync/atomic"
 	"syscall"
@@ -37,7 +38,11 @@ func (n *Node) watchUpstream(ctx context.Context) context.Context {
 		}
 	}()
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(got httptrace.GotConnInfo) {
-		if c, ok := got.Conn.(syscall.Conn); ok {
+		conn := got.Conn
+		if secured, ok := conn.(*tls.Conn); ok {
+			conn = secured.NetConn()
+		}
+		if c, ok := conn.(syscall.Conn); ok {
 			upstream.Store(&c)
 		}
 	}})

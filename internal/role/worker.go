@@ -46,7 +46,8 @@ func (s *services) openParts(here task.Location, env *tasktype.Env) tasktype.Joi
 		Open: func() bool { return s.n.ready.Load() && s.worker.Enabled() }, Clock: s.n.o.Clock,
 	})
 	own := cluster.Member{
-		Holder: s.n.peers.membership.Holder, Host: here.Host, Port: here.Port, Version: s.n.o.Version, Protocol: s.n.o.Protocol,
+		Holder: s.n.peers.membership.Holder, Host: here.Host, Port: here.Port, TLSPort: here.TLSPort,
+		Version: s.n.o.Version, Protocol: s.n.o.Protocol,
 	}
 	return worker.NewHelpers(worker.HelpersOptions{
 		View: s.n.peers.members, Own: own, Parts: s.parts, Client: s.n.peers.client, Clock: s.n.o.Clock, Log: s.n.o.Log,

@@ -1,6 +1,7 @@
 package task
 
 import (
+	"cmp"
 	"crypto/rand"
 	"encoding/json"
 	"net"
@@ -69,11 +70,22 @@ func (s State) RunnerStatusCode() string {
 // Location is where a task runs; the zero Location is unknown.
 type Location struct {
 	Host string
-	Port int
+	// Port is that of plain HTTP, TLSPort that of HTTPS; 0: there is none.
+	Port, TLSPort int
 }
 
-// Address returns host:port.
-func (l Location) Address() string { return net.JoinHostPort(l.Host, strconv.Itoa(l.Port)) }
+// Address returns host:port, of HTTPS where there is a port for it.
+func (l Location) Address() string {
+	return net.JoinHostPort(l.Host, strconv.Itoa(cmp.Or(l.TLSPort, l.Port)))
+}
+
+// URL returns the address in front of paths.
+func (l Location) URL() string {
+	if l.TLSPort > 0 {
+		return "https://" + l.Address()
+	}
+	return "http://" + l.Address()
+}
 
 // Status is what is known of a task now.
 type Status struct {

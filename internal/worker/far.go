@@ -41,7 +41,7 @@ func (f *Far) get(ctx context.Context, id, what string) (io.ReadCloser, error) {
 	if !ok {
 		return nil, nil
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+at.Address()+TasksPath+"/"+url.PathEscape(id)+what, nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at.URL()+TasksPath+"/"+url.PathEscape(id)+what, nil)
 	if err != nil {
 		return nil, fmt.Errorf("asking the worker of task [%s]: %w", id, err)
 	}

@@ -151,7 +151,7 @@ func (f *Fleet) Workers() []task.Worker {
 	for i := range members {
 		m := &members[i]
 		out[i] = task.Worker{
-			Location: task.Location{Host: m.Host, Port: m.Port}, Process: process(m), Capacity: m.Capacity, Category: m.Category,
+			Location: task.Location{Host: m.Host, Port: m.Port, TLSPort: m.TLSPort}, Process: process(m), Capacity: m.Capacity, Category: m.Category,
 		}
 		if k := f.mu.known[process(m)]; k != nil && k.heard {
 			out[i].Enabled, out[i].LastEnded = k.state.Enabled && !k.silent, k.state.LastEnded

@@ -17,7 +17,8 @@ type Node struct {
 	// Service is the name of what it is one of, under the name of the product itself.
 	Service string
 	Host    string
-	Port    int
+	// Port is that of plain HTTP, TLSPort that of HTTPS; 0: there is none.
+	Port, TLSPort int
 	// Started is in milliseconds.
 	Started int64
 	// Version and Revision are those of the program, Labels a JSON object; empty: it has none.
@@ -75,6 +76,14 @@ func (a *API) clusterRoutes(mux routes) {
 	})
 }
 
+// shownPort returns a port as the interface shows it, where -1 is none.
+func shownPort(port int) int {
+	if port <= 0 {
+		return -1
+	}
+	return port
+}
+
 // nodes gives the processes of a role, in full if the request asks for it. Here full is a boolean,
 // not a flag.
 func (a *API) nodes(r *http.Request, role string) []any {
@@ -90,7 +99,14 @@ func (a *API) nodes(r *http.Request, role string) []any {
 			service = name + "/" + rest
 		}
 		if !full {
-			out = append(out, object{{"host", n.Host}, {"service", service}, {"plaintextPort", n.Port}})
+			short := object{{"host", n.Host}, {"service", service}}
+			if n.Port > 0 {
+				short = append(short, member{"plaintextPort", n.Port})
+			}
+			if n.TLSPort > 0 {
+				short = append(short, member{"tlsPort", n.TLSPort})
+			}
+			out = append(out, short)
 			continue
 		}
 		services := object{}
@@ -109,8 +125,8 @@ func (a *API) nodes(r *http.Request, role string) []any {
 		}
 		out = append(out, object{
 			{name + "Node", object{
-				{"service", service}, {"host", n.Host}, {"bindOnHost", n.Bound}, {"plaintextPort", n.Port}, {"port", -1}, {"tlsPort", -1},
-				{"enablePlaintextPort", true}, {"enableTlsPort", false}, {"labels", labels}, {"version", n.Version}, {"buildRevision", n.Revision},
+				{"service", service}, {"host", n.Host}, {"bindOnHost", n.Bound}, {"plaintextPort", shownPort(n.Port)}, {"port", -1},
+				{"tlsPort", shownPort(n.TLSPort)}, {"enablePlaintextPort", n.Port > 0}, {"enableTlsPort", n.TLSPort > 0}, {"labels", labels}, {"version", n.Version}, {"buildRevision", n.Revision},
 			}},
 			{"nodeType", n.Role}, {"services", services}, {"startTime", chrono.FormatMillis(n.Started, chrono.UTC)},
 		})

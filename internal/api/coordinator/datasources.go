@@ -230,12 +230,27 @@ func timelineOf(list []served) *timeline.Timeline {
 	return t.Apply(timeline.Added(segmentsOf(list)...))
 }
 
+// plain is host:port of HTTP; "": there is none.
+func (s *Server) plain() string {
+	if s.Secure == "" {
+		return s.Host
+	}
+	return s.Plain
+}
+
+func orNull(text string) any {
+	if text == "" {
+		return nil
+	}
+	return text
+}
+
 // serverObjects describes servers as the Broker's endpoints do.
 func serverObjects(servers []*Server) []object {
 	out := make([]object, len(servers))
 	for i, s := range servers {
 		out[i] = object{
-			{"name", s.Host}, {"host", s.Host}, {"hostAndTlsPort", nil}, {"maxSize", s.MaxSize}, {"storageSize", s.UsedSize},
+			{"name", s.Host}, {"host", orNull(s.plain())}, {"hostAndTlsPort", orNull(s.Secure)}, {"maxSize", s.MaxSize}, {"storageSize", s.UsedSize},
 			{"tier", s.Tier}, {"type", s.Type}, {"priority", s.Priority},
 		}
 	}

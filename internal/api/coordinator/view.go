@@ -17,8 +17,11 @@ type Inventory interface {
 
 // Server is a data server.
 type Server struct {
-	// Host is host:port.
+	// Host is host:port, which names the server.
 	Host string
+	// Plain and Secure are host:port of HTTP and of HTTPS; "": there is none. With neither, Host is that
+	// of HTTP.
+	Plain, Secure string
 	// Type is "historical", "indexer-executor", ...; only historicals are targets of replication.
 	Type, Tier        string
 	Priority          int

@@ -59,8 +59,9 @@ type Options struct {
 	Locks Locks
 	// Audit notes who submitted a task; nil notes nothing.
 	Audit func(r *http.Request, t *task.Task) error
-	// Worker is host:port of this process as one that runs tasks.
-	Worker string
+	// Worker is where this process is, as one that runs tasks.
+	Worker task.Location
+
 	// Local is what this process runs as a worker of a cluster; nil: what the queue runs.
 	Local Local
 	// Recent is how long, in milliseconds, ended tasks stay in lists.
@@ -113,6 +114,14 @@ type location struct {
 	TLSPort int     `json:"tlsPort"`
 }
 
+// shownPort returns a port as the interface shows it, where -1 is none.
+func shownPort(port int) int {
+	if port <= 0 {
+		return -1
+	}
+	return port
+}
+
 type statusObject struct {
 	ID                 string   `json:"id"`
 	GroupID            string   `json:"groupId"`
@@ -142,7 +151,7 @@ func object(s *task.Status, inList bool) statusObject {
 	}
 	o.QueueInsertionTime = chrono.FormatMillis(queued, chrono.UTC)
 	if s.Location.Host != "" {
-		o.Location = location{Host: &s.Location.Host, Port: s.Location.Port, TLSPort: -1}
+		o.Location = location{Host: &s.Location.Host, Port: shownPort(s.Location.Port), TLSPort: shownPort(s.Location.TLSPort)}
 	}
 	if s.Error != "" {
 		o.ErrorMsg = &s.Error

@@ -2,10 +2,8 @@ package tasks
 
 import (
 	"context"
-	"net"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/hengedb/henge/internal/api/edge"
@@ -35,13 +33,13 @@ func (a *API) WorkerRoutes(mux *edge.Mux) {
 		local = ofQueue{a}
 	}
 	enabled := func(w http.ResponseWriter, _ *http.Request) error {
-		edge.WriteJSON(w, http.StatusOK, map[string]bool{a.o.Worker: local.Enabled()})
+		edge.WriteJSON(w, http.StatusOK, map[string]bool{a.o.Worker.Address(): local.Enabled()})
 		return nil
 	}
 	enable := func(on bool) edge.Handler {
 		return func(w http.ResponseWriter, _ *http.Request) error {
 			local.Enable(on)
-			edge.WriteJSON(w, http.StatusOK, map[string]string{a.o.Worker: stateWord(on)})
+			edge.WriteJSON(w, http.StatusOK, map[string]string{a.o.Worker.Address(): stateWord(on)})
 			return nil
 		}
 	}
@@ -110,10 +108,8 @@ func (a *API) workersNow() []task.Worker {
 	if workers := a.queue.Workers(); len(workers) > 0 {
 		return workers
 	}
-	host, port, _ := net.SplitHostPort(a.o.Worker)
-	number, _ := strconv.Atoi(port) // it was made from one
 	return []task.Worker{{
-		Location: task.Location{Host: host, Port: number}, Capacity: a.queue.Capacity(), Category: "_default_worker_category",
+		Location: a.o.Worker, Capacity: a.queue.Capacity(), Category: "_default_worker_category",
 		Enabled: a.queue.Enabled(), LastEnded: a.queue.LastEnded(),
 	}}
 }
@@ -122,7 +118,7 @@ func (a *API) workersNow() []task.Worker {
 func (a *API) steer(w http.ResponseWriter, r *http.Request, on bool) error {
 	host := r.PathValue("host")
 	workers := a.queue.Workers()
-	found := host == a.o.Worker
+	found := host == a.o.Worker.Address()
 	if len(workers) > 0 {
 		var err error
 		if found, err = a.queue.EnableWorker(r.Context(), host, on); err != nil {
@@ -162,9 +158,10 @@ func (a *API) workers(w http.ResponseWriter, _ *http.Request) error {
 		if !worker.Enabled {
 			version = "" // the lowest: none that a task asks for is below it
 		}
+		scheme, _, _ := strings.Cut(worker.Location.URL(), ":")
 		out = append(out, map[string]any{
 			"worker": map[string]any{
-				"scheme": "http", "host": worker.Address(), "ip": worker.Location.Host, "capacity": worker.Capacity, "version": version,
+				"scheme": scheme, "host": worker.Address(), "ip": worker.Location.Host, "capacity": worker.Capacity, "version": version,
 				"category": worker.Category,
 			},
 			"currCapacityUsed": len(ids), "currParallelIndexCapacityUsed": byType["index_parallel"], "currCapacityUsedByTaskType": byType,

@@ -17,6 +17,16 @@ import (
 type Client struct {
 	// Addresses maps roles ("router", "broker", ...) to base URLs.
 	Addresses map[string]string
+	// HTTP sends the requests; nil: a client for plain HTTP that all share.
+	HTTP *http.Client
+}
+
+// http returns what sends requests.
+func (c *Client) http() *http.Client {
+	if c.HTTP != nil {
+		return c.HTTP
+	}
+	return connections
 }
 
 // connections is shared by all clients: tests that send thousands of requests must not open as many
@@ -24,7 +34,7 @@ type Client struct {
 var connections = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 16, DisableCompression: true}}
 
 // CloseIdle closes connections that wait for a next request, so that a server can stop at once.
-func (c *Client) CloseIdle() { connections.CloseIdleConnections() }
+func (c *Client) CloseIdle() { c.http().CloseIdleConnections() }
 
 // Refusal is an answer that is no success.
 type Refusal struct {
@@ -48,7 +58,7 @@ func (c *Client) Send(ctx context.Context, role, method, path, body string) (sta
 	} else {
 		req.Body = http.NoBody
 	}
-	resp, err := connections.Do(req)
+	resp, err := c.http().Do(req)
 	if err != nil {
 		return 0, nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -75,6 +76,8 @@ type ClusterOptions struct {
 	Processes [][]string
 	// Settings are further properties of all processes as key=value.
 	Settings []string
+	// HTTP sends the requests of the test; nil: a client for plain HTTP.
+	HTTP *http.Client
 	// Metastore is where the metadata is; the zero value: an SQLite of the cluster's own.
 	Metastore metastore.Options
 	// Links gives each process connections of its own to the metastore, a PostgreSQL, that can be cut;
@@ -106,7 +109,7 @@ func StartCluster(t testing.TB, o ClusterOptions) *Cluster {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &Cluster{network: newNetwork(), t: t, store: store, dir: dir, settings: o.Settings, clock: o.Clock, skew: o.Skew, Client: Client{Addresses: map[string]string{}}}
+	c := &Cluster{network: newNetwork(), t: t, store: store, dir: dir, settings: o.Settings, clock: o.Clock, skew: o.Skew, Client: Client{Addresses: map[string]string{}, HTTP: o.HTTP}}
 	if o.Links {
 		c.links = o.Metastore.URL
 	}
@@ -237,9 +240,11 @@ func (c *Cluster) open(protocol int, roles, more []string) (*Process, error) {
 		c.network.mu.Lock()
 		c.network.mu.at[a.HostPort] = p
 		c.network.mu.Unlock()
-		p.Addresses[a.Role] = "http://" + a.HostPort
+		if _, known := p.Addresses[a.Role]; !known {
+			p.Addresses[a.Role] = a.URL()
+		}
 		if _, known := c.Addresses[a.Role]; !known {
-			c.Addresses[a.Role] = "http://" + a.HostPort
+			c.Addresses[a.Role] = a.URL()
 		}
 	}
 	c.Nodes = append(c.Nodes, p)
@@ -274,7 +279,7 @@ func (c *Cluster) Mute(p *Process) {
 	}
 	for _, m := range members {
 		for _, url := range p.Addresses {
-			if url == "http://"+m.Address {
+			if strings.HasSuffix(url, "://"+m.Address) {
 				err = errors.Join(err, c.store.Withdraw(c.t.Context(), m.Holder))
 			}
 		}
@@ -301,6 +306,9 @@ func Until(t testing.TB, what string, ok func() bool) {
 		}
 	}
 }
+
+// Members returns how many roles of processes the process knows of.
+func (p *Process) Members() int { return p.node.Members() }
 
 // Routes returns the patterns that a port of the process serves.
 func (p *Process) Routes(role string) []string { return p.node.Routes(role) }

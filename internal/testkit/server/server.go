@@ -9,6 +9,7 @@ package server
 import (
 	"context"
 	"log/slog"
+	"net/http"
 	"testing"
 
 	"github.com/hengedb/henge/internal/clock"
@@ -29,6 +30,10 @@ type Options struct {
 	Deep func(deepstore.Store) deepstore.Store
 	// FaultPoint, if not nil, is called at each step of a publish.
 	FaultPoint func(step string) error
+	// HTTP sends the requests; nil: a client for plain HTTP.
+	HTTP *http.Client
+	// Log is what the node writes; nil: nothing.
+	Log *slog.Logger
 }
 
 // Server is a running node.
@@ -46,7 +51,7 @@ var roles = []string{"router", "coordinator", "broker", "historical", "overlord"
 func FreePorts() []string {
 	var out []string
 	for _, r := range roles {
-		out = append(out, "service."+r+".plaintextPort=0")
+		out = append(out, "service."+r+".plaintextPort=0", "service."+r+".tlsPort=0")
 	}
 	return out
 }
@@ -79,15 +84,20 @@ func Open(ctx context.Context, o Options) (*Server, error) {
 	if o.Clock == nil {
 		o.Clock = clock.System()
 	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
 	n, err := role.Start(ctx, role.Options{
-		Settings: settings, Version: "test", Clock: o.Clock, Log: slog.New(slog.DiscardHandler), FaultPoint: o.FaultPoint, Deep: o.Deep,
+		Settings: settings, Version: "test", Clock: o.Clock, Log: o.Log, FaultPoint: o.FaultPoint, Deep: o.Deep,
 	})
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{Dir: o.Dir, node: n, Client: Client{Addresses: map[string]string{}}}
+	s := &Server{Dir: o.Dir, node: n, Client: Client{Addresses: map[string]string{}, HTTP: o.HTTP}}
 	for _, a := range n.Addresses() {
-		s.Addresses[a.Role] = "http://" + a.HostPort
+		if _, known := s.Addresses[a.Role]; !known {
+			s.Addresses[a.Role] = a.URL()
+		}
 	}
 	return s, nil
 }

@@ -33,7 +33,7 @@ var Properties = []Property{
 	{Key: "service.broker.tlsPort", Kind: Int, Default: "8282", Doc: "Port of the Broker for HTTPS; 0 takes a free one, -1 none."},
 	{Key: "service.historical.tlsPort", Kind: Int, Default: "8283", Doc: "Port of the Historical for HTTPS; 0 takes a free one, -1 none."},
 	{Key: "service.overlord.tlsPort", Kind: Int, Default: "8290", Doc: "Port of the Overlord for HTTPS; 0 takes a free one, -1 none."},
-	{Key: "service.indexer.tlsPort", Kind: Int, Default: "8291", Doc: "Port of the worker that runs tasks for HTTPS; 0 takes a free one, -1 none."},
+	{Key: "service.indexer.tlsPort", Kind: Int, Default: "8291", Doc: "Port of the worker for HTTPS; 0 takes a free one, -1 none."},
 	{Key: "service.tlsPort", Kind: Int, Default: "",
 		Doc: "Port for HTTPS of a process with one role; takes the place of that role's own property."},
 	{Key: "service.server.https.keyStorePath", Kind: Text, Default: "",

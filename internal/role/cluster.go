@@ -102,7 +102,8 @@ func (n *Node) own(capacity int) []cluster.Member {
 	for _, role := range n.ownRoles() {
 		at := n.place(role)
 		m := cluster.Member{
-			Role: role, Host: at.Host, Port: at.Port, TLSPort: at.TLSPort, Started: clock.Millis(n.o.Clock), Version: n.o.Version, Protocol: n.o.Protocol,
+			Role: role, Host: at.Host, Port: at.Port, TLSPort: at.TLSPort, Started: clock.Millis(n.o.Clock),
+			Version: n.o.Version, Protocol: n.o.Protocol,
 			Revision: revision(), Bound: set.Bool("service.bindOnHost"),
 			Service: service, Labels: labels, Processors: budget.Cores(), Memory: n.memory.Limit(),
 		}

@@ -92,7 +92,8 @@ func (s *services) Servers() []coordinator.Server {
 		m := &stock.Member
 		_, clone := clones[m.Address()]
 		out = append(out, coordinator.Server{
-			Host: m.Address(), Plain: m.PlainAddress(), Secure: m.SecureAddress(), Type: cluster.Historical, Tier: m.Tier, Priority: m.Priority, MaxSize: m.MaxBytes,
+			Host: m.Address(), Plain: m.PlainAddress(), Secure: m.SecureAddress(), Type: cluster.Historical,
+			Tier: m.Tier, Priority: m.Priority, MaxSize: m.MaxBytes,
 			UsedSize: stock.Used, Loaded: stock.IDs, Clone: clone,
 		})
 	}

@@ -86,7 +86,8 @@ func (s *services) servers(segments bool) []broker.Server {
 	var out []broker.Server
 	for _, m := range s.n.peers.members.Members("") {
 		server := broker.Server{
-			Host: m.Host, Port: m.Port, TLSPort: m.TLSPort, Role: m.Role, Started: m.Started, Version: m.Version, Processors: m.Processors, Memory: m.Memory,
+			Host: m.Host, Port: m.Port, TLSPort: m.TLSPort, Role: m.Role, Started: m.Started,
+			Version: m.Version, Processors: m.Processors, Memory: m.Memory,
 			Labels: m.Labels, Tier: m.Tier, MaxBytes: m.MaxBytes,
 		}
 		if l := s.n.peers.leaders[m.Role]; l != nil {

@@ -183,8 +183,8 @@ func (n *Node) overTLS(h http.Handler) http.Handler {
 	})
 }
 
-// meant reports whether the host of a request is the one that its connection was made to, or another
-// one of the certificate. Clients that connect to an address name no host.
+// meant reports whether the host of a request is the one that its connection was made to, or
+// another one of the certificate. Clients that connect to an address name no host.
 func (n *Node) meant(r *http.Request) bool {
 	if r.TLS.ServerName == "" {
 		return true

@@ -126,7 +126,8 @@ func (a *API) nodes(r *http.Request, role string) []any {
 		out = append(out, object{
 			{name + "Node", object{
 				{"service", service}, {"host", n.Host}, {"bindOnHost", n.Bound}, {"plaintextPort", shownPort(n.Port)}, {"port", -1},
-				{"tlsPort", shownPort(n.TLSPort)}, {"enablePlaintextPort", n.Port > 0}, {"enableTlsPort", n.TLSPort > 0}, {"labels", labels}, {"version", n.Version}, {"buildRevision", n.Revision},
+				{"tlsPort", shownPort(n.TLSPort)}, {"enablePlaintextPort", n.Port > 0}, {"enableTlsPort", n.TLSPort > 0},
+				{"labels", labels}, {"version", n.Version}, {"buildRevision", n.Revision},
 			}},
 			{"nodeType", n.Role}, {"services", services}, {"startTime", chrono.FormatMillis(n.Started, chrono.UTC)},
 		})

@@ -19,8 +19,8 @@ type Inventory interface {
 type Server struct {
 	// Host is host:port, which names the server.
 	Host string
-	// Plain and Secure are host:port of HTTP and of HTTPS; "": there is none. With neither, Host is that
-	// of HTTP.
+	// Plain and Secure are host:port of HTTP and of HTTPS; "": there is none. With neither, Host is
+	// that of HTTP.
 	Plain, Secure string
 	// Type is "historical", "indexer-executor", ...; only historicals are targets of replication.
 	Type, Tier        string

@@ -85,14 +85,14 @@ func (c conn) payload(ctx context.Context, place, key string) (json.RawMessage, 
 	return json.RawMessage(text), err == nil, err
 }
 
-func (c conn) payloads(ctx context.Context, query string) (map[string]json.RawMessage, error) {
+func (c conn) payloads(ctx context.Context, query string, args ...any) (map[string]json.RawMessage, error) {
 	out := make(map[string]json.RawMessage)
 	err := c.each(ctx, func(rows *sql.Rows) error {
 		var key, text string
 		err := rows.Scan(&key, &text)
 		out[key] = json.RawMessage(text)
 		return err
-	}, query)
+	}, query, args...)
 	return out, err
 }
 

@@ -41,7 +41,8 @@ func TestSwapSettings(t *testing.T) {
 				t.Errorf("%s: swapped against what is stored: %s", name, read())
 			}
 		}
-		if !swap(entry, SettingSwap{"a", raw(`{"x":1}`), raw(`{"x":1}`)}, SettingSwap{"b", raw(`{}`), raw(`{"y":2}`)}) || read() != `[{"y":2}  {"x":1}]` {
+		stays := SettingSwap{"a", raw(`{"x":1}`), raw(`{"x":1}`)}
+		if !swap(entry, stays, SettingSwap{"b", raw(`{}`), raw(`{"y":2}`)}) || read() != `[{"y":2}  {"x":1}]` {
 			t.Errorf("one that stays: %s", read())
 		}
 		entries, err := f.AuditHistory(f.ctx(), AuditFilter{Type: "basic.authorizer"})

@@ -88,6 +88,7 @@ type Node struct {
 	peers     peers
 	security  *auth.Security // nil: none is configured
 	tls       transport
+	users     *userbase
 	running   *query.Running
 	gate      *query.Gate // of the parts of other processes' queries
 	metrics   *prometheus.Registry
@@ -171,6 +172,9 @@ func (n *Node) start(ctx context.Context) error {
 	if err := n.openPeers(); err != nil {
 		return err
 	}
+	if err := n.users.open(ctx, background); err != nil {
+		return err
+	}
 	services, err := n.openServices(ctx, background)
 	if err != nil {
 		return err
@@ -211,6 +215,7 @@ func (n *Node) start(ctx context.Context) error {
 		n.serves.Go(n.exporter.serve)
 	}
 	n.followTLS(background)
+	n.users.settle(ctx)
 	if err := n.join(ctx, background); err != nil {
 		return err
 	}

@@ -53,7 +53,7 @@ func (s *services) proxyRoutes(mux *edge.Mux) {
 	leader := edge.NewMux(mux.Errors)
 	s.n.process().Routes(leader)
 	s.overlordRoutes(leader)
-	s.coordinator.SecurityRoutes(leader)
+	s.userRoutes(leader, true)
 	behind := leader.Handler(s.n.settings.Aliases(), s.n.o.Clock, nil)
 	for _, role := range []string{"coordinator", "overlord"} {
 		mux.Handle("/proxy/"+role+"/", http.StripPrefix("/proxy/"+role, behind))

@@ -7,11 +7,16 @@ import (
 )
 
 // builders are those of the parts of security that this process knows, by type.
-func (n *Node) builders() auth.Builders { return auth.BuiltIn() }
+func (n *Node) builders() auth.Builders {
+	b := auth.BuiltIn()
+	b.Authenticators["basic"], b.Authorizers["basic"] = n.users.authenticator, n.users.authorizer
+	return b
+}
 
 // openSecurity builds what the settings say of who may do what. Without such settings everybody may
 // do all, and nothing is built.
 func (n *Node) openSecurity() (err error) {
+	n.users = newUserbase(n)
 	if auth.Configured(n.settings) {
 		n.security, err = auth.Open(n.settings, n.builders())
 	}

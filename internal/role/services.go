@@ -204,6 +204,12 @@ func (s *services) path(key, name string) (string, error) {
 // routes adds the endpoints of a role to a port's mux.
 func (s *services) routes(role string, mux *edge.Mux) {
 	s.readinessRoutes(role, mux)
+	switch { // where one process has all roles, both Coordinator and Overlord serve the Overlord's paths
+	case role == cluster.Coordinator, role == cluster.Overlord && s.n.peers.alone:
+		s.userRoutes(mux, true)
+	default:
+		s.userRoutes(mux, false)
+	}
 	if !s.n.peers.alone {
 		s.clusterRoutes(role, mux)
 		return
@@ -240,6 +246,5 @@ func (s *services) aloneRoutes(role string, mux *edge.Mux) {
 		workers.ChatRoutes(mux, s.chats)
 	case "coordinator", "overlord": // merged: both serve the Overlord's paths
 		s.overlordRoutes(mux)
-		s.coordinator.SecurityRoutes(mux)
 	}
 }

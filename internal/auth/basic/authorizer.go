@@ -122,7 +122,8 @@ func (a *Authorizer) Roles(id *auth.Identity) []string {
 	return with(roles)
 }
 
-// rolesOf returns the roles of an identity, and whether they are only those of the user of its name.
+// rolesOf returns the roles of an identity, and whether they are only those of the user of its
+// name.
 func (a *Authorizer) rolesOf(s *state, id *auth.Identity) (roles []string, own bool) {
 	roles = s.members[id.Name]
 	if len(id.Roles) == 0 && (!a.o.Directory || len(id.Groups) == 0) {
@@ -230,7 +231,7 @@ func (a *Authorizer) LoadGroups(text []byte) error {
 		return fault.InvalidInput("The group mappings of authorizer [%s] lack [groupMappingMap] or [roleMap]", a.name)
 	}
 	groups := make([]mapping, 0, len(m.Groups))
-	for _, name := range sortedKeys(m.Groups) {
+	for _, name := range Names(m.Groups) {
 		g := m.Groups[name]
 		p, err := parseGroupPattern(g.Pattern)
 		if err != nil {
@@ -252,8 +253,8 @@ func (a *Authorizer) LoadGroups(text []byte) error {
 	return nil
 }
 
-// read makes roles of their serialized forms. Those that are as they were keep their patterns, which
-// cost much more to compile than to compare.
+// read makes roles of their serialized forms. Those that are as they were keep their patterns,
+// which cost much more to compile than to compare.
 func (a *Authorizer) read(old *state, texts map[string]json.RawMessage) (map[string]*grants, error) {
 	out := make(map[string]*grants, len(texts))
 	for name, text := range texts {

@@ -61,11 +61,14 @@ func TestDecide(t *testing.T) {
 	}
 	a := decider(t, AuthorizerOptions{}, Policy{
 		Users: map[string]Member{
-			"admin": {"admin", []string{"all"}}, "bob": {"bob", []string{"wiki", "gone"}}, "ann": {"ann", []string{}}, "eve": {"eve", []string{"many", "state"}},
+			"admin": {"admin", []string{"all"}}, "bob": {"bob", []string{"wiki", "gone"}}, "ann": {"ann", []string{}},
+			"eve": {"eve", []string{"many", "state"}},
 		},
 		Roles: map[string]Role{
-			"all":   {"all", []Permission{permission(auth.Datasource, ".*", auth.Read), permission(auth.Datasource, ".*", auth.Write)}},
-			"wiki":  {"wiki", []Permission{permission(auth.Datasource, "wiki", auth.Read), permission(auth.Datasource, "log|audit", auth.Write), permission("NEW", "x", auth.Read)}},
+			"all": {"all", []Permission{permission(auth.Datasource, ".*", auth.Read), permission(auth.Datasource, ".*", auth.Write)}},
+			"wiki": {"wiki", []Permission{
+				permission(auth.Datasource, "wiki", auth.Read), permission(auth.Datasource, "log|audit", auth.Write), permission("NEW", "x", auth.Read),
+			}},
 			"state": {"state", []Permission{permission(auth.State, "STATE", auth.Read)}},
 			"many":  many,
 		},
@@ -75,13 +78,15 @@ func TestDecide(t *testing.T) {
 		need auth.Need
 		want bool
 	}{
-		{"admin", auth.Reads(auth.Datasource, "x"), true}, {"admin", auth.Writes(auth.Datasource, "x"), true}, {"admin", auth.Reads(auth.State, "x"), false},
+		{"admin", auth.Reads(auth.Datasource, "x"), true}, {"admin", auth.Writes(auth.Datasource, "x"), true},
+		{"admin", auth.Reads(auth.State, "x"), false},
 		{"bob", auth.Reads(auth.Datasource, "wiki"), true}, {"bob", auth.Reads(auth.Datasource, "wikipedia"), false},
 		{"bob", auth.Writes(auth.Datasource, "wiki"), false}, {"bob", auth.Writes(auth.Datasource, "audit"), true},
 		{"bob", auth.Writes(auth.Datasource, "audits"), false}, {"bob", auth.Reads(auth.Datasource, "log"), false},
 		{"ann", auth.Reads(auth.Datasource, "wiki"), false}, {"nobody", auth.Reads(auth.Datasource, "wiki"), false},
 		{"", auth.Reads(auth.Datasource, "wiki"), false}, {"Bob", auth.Reads(auth.Datasource, "wiki"), false},
-		{"eve", auth.Reads(auth.State, "STATE"), true}, {"eve", auth.Reads(auth.Datasource, "t7_a_x"), true}, {"eve", auth.Reads(auth.Datasource, "t7_a"), false},
+		{"eve", auth.Reads(auth.State, "STATE"), true}, {"eve", auth.Reads(auth.Datasource, "t7_a_x"), true},
+		{"eve", auth.Reads(auth.Datasource, "t7_a"), false},
 	} {
 		for range 2 { // also out of what is remembered
 			got, err := a.Decide(t.Context(), &auth.Identity{Name: tt.user}, tt.need)
@@ -232,7 +237,8 @@ func TestRolesThatStayKeepTheirPatterns(t *testing.T) {
 	p := Policy{
 		Users: map[string]Member{"bob": {"bob", []string{"a", "b"}}},
 		Roles: map[string]Role{
-			"a": {"a", []Permission{permission(auth.Datasource, "a.*", auth.Read)}}, "b": {"b", []Permission{permission(auth.Datasource, "b.*", auth.Read)}},
+			"a": {"a", []Permission{permission(auth.Datasource, "a.*", auth.Read)}},
+			"b": {"b", []Permission{permission(auth.Datasource, "b.*", auth.Read)}},
 		},
 	}
 	a := decider(t, AuthorizerOptions{}, p)
@@ -253,7 +259,9 @@ func TestRolesThatStayKeepTheirPatterns(t *testing.T) {
 func TestPatternsOfOtherReleasesAreSkipped(t *testing.T) {
 	a := decider(t, AuthorizerOptions{}, Policy{
 		Users: map[string]Member{"bob": {"bob", []string{"a"}}},
-		Roles: map[string]Role{"a": {"a", []Permission{permission(auth.Datasource, "(?=a)", auth.Read), permission(auth.Datasource, "b", auth.Read)}}},
+		Roles: map[string]Role{
+			"a": {"a", []Permission{permission(auth.Datasource, "(?=a)", auth.Read), permission(auth.Datasource, "b", auth.Read)}},
+		},
 	})
 	for table, want := range map[string]bool{"a": false, "(?=a)": false, "b": true} {
 		if got, err := a.Decide(t.Context(), &auth.Identity{Name: "bob"}, auth.Reads(auth.Datasource, table)); err != nil || got.Allowed != want {
@@ -266,7 +274,9 @@ func TestPatternsOfOtherReleasesAreSkipped(t *testing.T) {
 // patterns. "first" decides about names that were not asked for before.
 func BenchmarkDecide(b *testing.B) {
 	const users, roles, patterns = 100_000, 10_000, 1000
-	for name, form := range map[string]string{"names": "tenant%d_orders", "prefixes": "tenant%d_.*", "automata": "tenant%d_(orders|items)_[0-9]+", "free": ".*_[a-f]+%d_.*"} {
+	for name, form := range map[string]string{
+		"names": "tenant%d_orders", "prefixes": "tenant%d_.*", "automata": "tenant%d_(orders|items)_[0-9]+", "free": ".*_[a-f]+%d_.*",
+	} {
 		p := Policy{Users: make(map[string]Member, users), Groups: map[string]GroupMapping{}, Roles: make(map[string]Role, roles)}
 		var list []Permission
 		for i := range patterns {

@@ -23,8 +23,10 @@ func TestHash(t *testing.T) {
 		iterations     int
 		want           string
 	}{
-		{"password", "salt", 1, "867f70cf1ade02cff3752599a3a53dc4af34c7a669815ae5d513554e1c8cf252c02d470a285a0501bad999bfe943c08f050235d7d68b1da55e63f73b60a57fce"},
-		{"password", "salt", 2, "e1d9c16aa681708a45f5c7c4e215ceb66e011a2e9f0040713f18aefdb866d53cf76cab2868a39b9f7840edce4fef5a82be67335c77a6068e04112754f27ccf4e"},
+		{"password", "salt", 1, "867f70cf1ade02cff3752599a3a53dc4af34c7a669815ae5d513554e1c8cf252" +
+			"c02d470a285a0501bad999bfe943c08f050235d7d68b1da55e63f73b60a57fce"},
+		{"password", "salt", 2, "e1d9c16aa681708a45f5c7c4e215ceb66e011a2e9f0040713f18aefdb866d53c" +
+			"f76cab2868a39b9f7840edce4fef5a82be67335c77a6068e04112754f27ccf4e"},
 	} {
 		got, err := hash(tt.password, []byte(tt.salt), tt.iterations)
 		if err != nil || hex.EncodeToString(got) != tt.want {
@@ -190,8 +192,7 @@ func TestANewPasswordCountsAtOnce(t *testing.T) {
 	}
 }
 
-// TestTheCacheKeepsNoPasswords looks for the password in the keys of the cache, and lets entries run
-// out.
+// TestTheCache looks for the password in the keys of the cache, and lets entries run out.
 func TestTheCache(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := loaded(t, Options{}, map[string]string{"bob": "correct horse"})

@@ -16,7 +16,7 @@
 //
 //	basic_authentication_<name>_users          {"bob":{"name":"bob","credentials":{..}}}
 //	basic_authorization_<name>_users           {"bob":{"name":"bob","roles":["analyst"]}}
-//	basic_authorization_<name>_groupMappings   {"staff":{"name":"staff","groupPattern":"..","roles":[..]}}
+//	basic_authorization_<name>_groupMappings   {"s":{"name":"s","groupPattern":"..","roles":[..]}}
 //	basic_authorization_<name>_roles           {"analyst":{"name":"analyst","permissions":[..]}}
 //
 // The rules are in spec/security.md, sections 2, 3, 5 and 6. The endpoints are in

@@ -71,7 +71,8 @@ func (p *pattern) matches(name string) bool {
 	case prefixName:
 		return strings.HasPrefix(name, p.prefix) && !strings.Contains(name[len(p.prefix):], "\n")
 	}
-	return strings.HasPrefix(name, p.starts) && strings.HasSuffix(name, p.ends) && strings.Contains(name, p.within) && p.automaton.MatchString(name)
+	return strings.HasPrefix(name, p.starts) && strings.HasSuffix(name, p.ends) && strings.Contains(name, p.within) &&
+		p.automaton.MatchString(name)
 }
 
 // literals returns what every match begins with, ends with and has, as far as it is seen at once.

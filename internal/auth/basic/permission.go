@@ -146,12 +146,13 @@ func parsePolicy(text json.RawMessage, need auth.Need) (*auth.Rule, error) {
 		return nil, errors.New("its [policy] is not one object")
 	}
 	if need.Action != auth.Read || !slices.Contains([]auth.Kind{auth.Datasource, auth.View}, need.Resource.Kind) {
-		return nil, fmt.Errorf("a [policy] limits what is read of datasources and views; it does not go with %s of type [%s]", need.Action, need.Resource.Kind)
+		return nil, fmt.Errorf("a [policy] limits what is read of datasources and views; it does not go with %s of type [%s]",
+			need.Action, need.Resource.Kind)
 	}
 	if rule.Rows == "" && len(rule.Columns) == 0 {
 		return nil, errors.New("its [policy] has neither [rows] nor [columns]")
 	}
-	for _, name := range sortedKeys(rule.Columns) {
+	for _, name := range Names(rule.Columns) {
 		switch c := rule.Columns[name]; {
 		case c.Hide && c.Mask != "":
 			return nil, fmt.Errorf("column [%s] of its [policy] has both [hide] and [mask]", name)

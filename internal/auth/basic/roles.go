@@ -106,12 +106,12 @@ func (p Policy) Group(name string) (GroupMapping, error) {
 // Having returns the users and the group mappings that have a role, sorted.
 func (p Policy) Having(role string) (users, groups []string) {
 	users, groups = []string{}, []string{}
-	for _, name := range sortedKeys(p.Users) {
+	for _, name := range Names(p.Users) {
 		if slices.Contains(p.Users[name].Roles, role) {
 			users = append(users, name)
 		}
 	}
-	for _, name := range sortedKeys(p.Groups) {
+	for _, name := range Names(p.Groups) {
 		if slices.Contains(p.Groups[name].Roles, role) {
 			groups = append(groups, name)
 		}
@@ -185,7 +185,8 @@ func (r *Roles) DeleteRole(ctx context.Context, by *Author, name string) error {
 
 // Grant gives a role to a user.
 func (r *Roles) Grant(ctx context.Context, by *Author, user, role string) error {
-	return r.change(ctx, by, "Assign role["+role+"] to user["+user+"]", "assign role["+role+"] to user["+user+"]", func(p Policy) error {
+	what := "role[" + role + "] to user[" + user + "]"
+	return r.change(ctx, by, "Assign "+what, "assign "+what, func(p Policy) error {
 		u, err := r.userAndRole(p, user, role)
 		if err != nil {
 			return err
@@ -200,7 +201,8 @@ func (r *Roles) Grant(ctx context.Context, by *Author, user, role string) error 
 
 // Revoke takes a role from a user.
 func (r *Roles) Revoke(ctx context.Context, by *Author, user, role string) error {
-	return r.change(ctx, by, "Unassign role["+role+"] from user["+user+"]", "unassign role["+role+"] from user["+user+"]", func(p Policy) error {
+	what := "role[" + role + "] from user[" + user + "]"
+	return r.change(ctx, by, "Unassign "+what, "unassign "+what, func(p Policy) error {
 		u, err := r.userAndRole(p, user, role)
 		if err != nil {
 			return err

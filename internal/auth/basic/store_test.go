@@ -96,17 +96,19 @@ func TestUsers(t *testing.T) {
 	if diff := cmp.Diff(want, texts); diff != "" {
 		t.Error(diff)
 	}
-	if text := string(store.kept["basic_authentication_meta_users"]); strings.Contains(text, "topsecret") || !strings.Contains(text, `"iterations":1000`) {
+	text := string(store.kept["basic_authentication_meta_users"])
+	if strings.Contains(text, "topsecret") || !strings.Contains(text, `"iterations":1000`) {
 		t.Errorf("stored: %s", text)
 	}
 	a := NewAuthenticator("meta", Options{Iterations: 1000, Clock: clock.System()})
-	text, err := u.Read(ctx)
-	step("read", errors.Join(err, a.Load(text)), "")
+	stored, err := u.Read(ctx)
+	step("read", errors.Join(err, a.Load(stored)), "")
 	if got, err := a.Verify(ctx, "admin", "pw1", ""); got != Right || err != nil {
 		t.Errorf("the initial password: %d, %v", got, err)
 	}
 	store.kept["basic_authentication_meta_users"] = json.RawMessage(`[]`)
-	if err := u.Create(ctx, by, "x"); err == nil || !strings.Contains(err.Error(), "The stored value of [basic_authentication_meta_users] can't be read") {
+	err = u.Create(ctx, by, "x")
+	if err == nil || !strings.Contains(err.Error(), "The stored value of [basic_authentication_meta_users] can't be read") {
 		t.Error(err)
 	}
 	store.down = errors.New("down")
@@ -136,7 +138,10 @@ func TestRoles(t *testing.T) {
 		{func() error { return r.Grant(ctx, by, "bob", "writer") }, ""},
 		{func() error { return r.Grant(ctx, by, "bob", "reader") }, ""},
 		{func() error { return r.Grant(ctx, by, "bob", "reader") }, "User [bob] already has role [reader]."},
-		{func() error { return r.CreateGroup(ctx, by, GroupMapping{Name: "g", Pattern: "*"}) }, "Configuration problem - Invalid groupMapping '*': a comma and a name must follow the asterisk"},
+		{
+			func() error { return r.CreateGroup(ctx, by, GroupMapping{Name: "g", Pattern: "*"}) },
+			"Configuration problem - Invalid groupMapping '*': a comma and a name must follow the asterisk",
+		},
 		{func() error {
 			return r.CreateGroup(ctx, by, GroupMapping{Name: "g", Pattern: "*,dc=corp", Roles: []string{"reader", "later", "reader"}})
 		}, ""},
@@ -164,7 +169,9 @@ func TestRoles(t *testing.T) {
 	want := Policy{
 		Users:  map[string]Member{"bob": {"bob", []string{"reader"}}},
 		Groups: map[string]GroupMapping{"g": {"g", "*,dc=corp", []string{"later", "reader"}}},
-		Roles:  map[string]Role{"reader": {"reader", []Permission{permission(auth.Datasource, "wiki.*", auth.Read)}}, "writer": {"writer", []Permission{}}},
+		Roles: map[string]Role{
+			"reader": {"reader", []Permission{permission(auth.Datasource, "wiki.*", auth.Read)}}, "writer": {"writer", []Permission{}},
+		},
 	}
 	got, err := r.All(ctx)
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
@@ -207,8 +214,8 @@ func TestEnsure(t *testing.T) {
 	// What an older release has left: fewer types. An own role is not widened.
 	few := []Permission{permission(auth.Datasource, ".*", auth.Read), permission(auth.Datasource, "own", auth.Read)}
 	by := &Author{}
-	if err := errors.Join(r.SetPermissions(ctx, by, "admin", few), r.SetPermissions(ctx, by, "chiefs", few), r.Revoke(ctx, by, "boss", "chiefs"),
-		r.Ensure(ctx, initial), r.Ensure(ctx, initial)); err != nil {
+	if err := errors.Join(r.SetPermissions(ctx, by, "admin", few), r.SetPermissions(ctx, by, "chiefs", few),
+		r.Revoke(ctx, by, "boss", "chiefs"), r.Ensure(ctx, initial), r.Ensure(ctx, initial)); err != nil {
 		t.Fatal(err)
 	}
 	p, err := r.All(ctx)

@@ -54,7 +54,7 @@ func (u *Users) All(ctx context.Context) (map[string]User, error) {
 // Names returns the names of the stored users, sorted.
 func (u *Users) Names(ctx context.Context) ([]string, error) {
 	all, err := u.All(ctx)
-	return sortedKeys(all), err
+	return Names(all), err
 }
 
 // Get returns a stored user.
@@ -143,7 +143,8 @@ func (u *Users) change(ctx context.Context, by *Author, text, what string, chang
 
 func noUser(name string) error { return fault.InvalidInput("User [%s] does not exist.", name) }
 
-func sortedKeys[V any](m map[string]V) []string {
+// Names returns the keys of a map, sorted; never nil.
+func Names[V any](m map[string]V) []string {
 	out := slices.Sorted(maps.Keys(m))
 	if out == nil {
 		out = []string{}

@@ -186,6 +186,7 @@ func bindText(ctx context.Context, r Request, shown bool) (*Statement, error) {
 		s.Explain = !x.Analyze
 		b.explaining = shown || s.Explain
 		s.Analyze, s.AsJSON = x.Analyze, x.Format == syntax.ExplainFormatJSON
+		b.analyzing = s.Analyze
 		inner = x.Statement
 	}
 	switch x := inner.(type) {
@@ -236,6 +237,8 @@ type binder struct {
 	literals    []expr.Literal // the last block of constants
 	// explaining says that the plan is to be shown: it has only what the text asks for.
 	explaining bool
+	// analyzing says that what running the query takes is to be shown.
+	analyzing bool
 }
 
 // selectStatement binds a query at the top of a statement.

@@ -64,6 +64,10 @@ func (b *binder) shown(scan *plan.Scan) (plan.Node, error) {
 		return nil, fault.Forbidden("Rules show only a part of datasource [%s] to this user; tasks read whole datasources",
 			scan.DataSource)
 	}
+	if b.analyzing {
+		return nil, fault.Forbidden("Rules show only a part of datasource [%s] to this user; EXPLAIN ANALYZE tells of all its rows",
+			scan.DataSource)
+	}
 	of := &ruleBinder{b: b, scan: scan, columns: relationOf(scan.DataSource, scan.Out, 0)}
 	guarded := *scan
 	if limits.Rows != nil {

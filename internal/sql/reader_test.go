@@ -148,13 +148,18 @@ func TestRulesThatCannotBeAppliedRefuse(t *testing.T) {
 	}
 }
 
-// A task reads whole datasources: its rows leave the process that knows the rules.
-func TestTasksReadNoDatasourceThatRulesLimit(t *testing.T) {
+// A task reads whole datasources: its rows leave the process that knows the rules. What running a
+// query takes tells of rows that are not shown.
+func TestWhatTellsOfAllRowsIsRefused(t *testing.T) {
 	one := func(context.Context, string) ([]*auth.Rule, error) { return []*auth.Rule{{Rows: "n = 1"}}, nil }
 	_, err := Prepare(t.Context(), Request{
 		Text: "SELECT COUNT(*) FROM orders", Catalog: orders{}, Context: map[string]any{}, Engine: MSQ, Reader: Reader{Rules: one},
 	})
 	if err == nil || !strings.Contains(err.Error(), "tasks read whole datasources") {
+		t.Error(err)
+	}
+	_, err = readBy(t, "EXPLAIN ANALYZE SELECT COUNT(*) FROM orders", &auth.Rule{Rows: "n = 1"})
+	if err == nil || !strings.Contains(err.Error(), "EXPLAIN ANALYZE tells of all its rows") {
 		t.Error(err)
 	}
 }

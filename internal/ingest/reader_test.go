@@ -397,7 +397,7 @@ func TestWireForms(t *testing.T) {
 		{`{"type":"inline","data":"a<b"}`, `{"type":"inline","data":"a<b"}`},
 		{`{"type":"local","baseDir":"/x","filter":"*.json","unknown":1}`, `{"type":"local","baseDir":"/x","filter":"*.json"}`},
 		{`{"type":"http","uris":"http://u:p@h/x","httpAuthenticationUsername":"u","httpAuthenticationPassword":"secret","requestHeaders":{"A":"b"}}`,
-			`{"type":"http","uris":["http://u:xxxxx@h/x"],"httpAuthenticationUsername":"u","httpAuthenticationPassword":"********","requestHeaders":{"A":"********"}}`},
+			`{"type":"http","uris":["http://********@h/x"],"httpAuthenticationUsername":"u","httpAuthenticationPassword":"********","requestHeaders":{"A":"********"}}`},
 		{`{"type":"combining","delegates":[{"type":"inline","data":"x"}]}`, `{"type":"combining","delegates":[{"type":"inline","data":"x"}]}`},
 	} {
 		s, err := ParseSource(json.RawMessage(c.in))

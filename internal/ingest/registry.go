@@ -254,7 +254,7 @@ func (c *registryClient) ask(ctx context.Context, at string) (out registered, ok
 	if err != nil {
 		return out, true, fault.InvalidInput("The address of the schema registry is not readable").WithCause(err)
 	}
-	shown := req.URL.Redacted()
+	shown := secret.URL(req.URL)
 	if !slices.Contains(c.protocols, req.URL.Scheme) {
 		return out, true, fault.InvalidInput("Only protocols [%s] are allowed; [%s] is not", strings.Join(c.protocols, ", "), shown)
 	}

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/secret"
 )
 
 const (
@@ -79,7 +80,7 @@ func (s *HTTP) Type() string { return "http" }
 func (s *HTTP) MarshalJSON() ([]byte, error) {
 	w := httpWire{Type: "http", User: s.User, SystemFields: s.SystemFields}
 	for _, u := range s.URIs {
-		w.URIs = append(w.URIs, u.Redacted())
+		w.URIs = append(w.URIs, secret.URL(u))
 	}
 	if s.password != (password{}) {
 		w.Password = &s.password
@@ -106,7 +107,7 @@ func (s *HTTP) List(_ context.Context, access *Access) ([]Entity, error) {
 			return nil, fault.Forbidden("Request header [%s] is not among the headers that ingestion may send", name)
 		}
 	}
-	secret, err := s.password.resolve(access)
+	password, err := s.password.resolve(access)
 	if err != nil {
 		return nil, err
 	}
@@ -114,9 +115,9 @@ func (s *HTTP) List(_ context.Context, access *Access) ([]Entity, error) {
 	out := make([]Entity, 0, len(s.URIs))
 	for _, u := range s.URIs {
 		if !slices.Contains(protocols, strings.ToLower(u.Scheme)) {
-			return nil, fault.InvalidInput("Only protocols [%s] are allowed; [%s] is not", strings.Join(protocols, ", "), u.Redacted())
+			return nil, fault.InvalidInput("Only protocols [%s] are allowed; [%s] is not", strings.Join(protocols, ", "), secret.URL(u))
 		}
-		out = append(out, &httpEntity{source: s, url: u, secret: secret, client: client, access: access})
+		out = append(out, &httpEntity{source: s, url: u, secret: secret.NewText(password), client: client, access: access})
 	}
 	return out, nil
 }
@@ -162,7 +163,7 @@ func httpClient(access *Access, protocols []string) *http.Client {
 				return fmt.Errorf("more than %d redirects", httpRedirects)
 			}
 			if !slices.Contains(protocols, r.URL.Scheme) {
-				return fault.Forbidden("Input [%s] redirects to protocol [%s], which is not allowed", via[0].URL.Redacted(), r.URL.Scheme)
+				return fault.Forbidden("Input [%s] redirects to protocol [%s], which is not allowed", secret.URL(via[0].URL), r.URL.Scheme)
 			}
 			if r.URL.Host != via[0].URL.Host { // headers may be secrets, which are meant for the first host
 				kept := http.Header{}
@@ -181,19 +182,19 @@ func httpClient(access *Access, protocols []string) *http.Client {
 type httpEntity struct {
 	source *HTTP
 	url    *url.URL
-	secret string
+	secret secret.Text
 	client *http.Client
 	access *Access
 }
 
-func (e *httpEntity) Name() string   { return e.url.Redacted() }
+func (e *httpEntity) Name() string   { return secret.URL(e.url) }
 func (e *httpEntity) Size() int64    { return -1 }
 func (e *httpEntity) Seekable() bool { return false }
 
 func (e *httpEntity) SystemField(name string) (string, bool) {
 	switch name {
 	case "__file_uri":
-		return e.url.Redacted(), true
+		return secret.URL(e.url), true
 	case "__file_path":
 		return e.url.Path, true
 	}
@@ -244,7 +245,7 @@ func (b *httpBody) request() (err error, retry bool) {
 		req.Header.Set(name, value)
 	}
 	if b.e.source.User != "" {
-		req.SetBasicAuth(b.e.source.User, b.e.secret)
+		req.SetBasicAuth(b.e.source.User, b.e.secret.Reveal())
 	}
 	req.Header.Set("Accept-Encoding", "identity")
 	if b.offset > 0 {

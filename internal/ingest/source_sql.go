@@ -19,6 +19,7 @@ import (
 
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/secret"
 )
 
 // SQL is the rows of statements that another database runs: PostgreSQL, MySQL, or a file of SQLite.
@@ -76,7 +77,7 @@ func (s *SQL) MarshalJSON() ([]byte, error) {
 			q.Set("password", "********")
 			u.RawQuery = q.Encode()
 		}
-		w.Database.Connector.URI = u.Redacted()
+		w.Database.Connector.URI = secret.URL(u)
 	}
 	return marshalPlain(w)
 }

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/secret"
 )
 
 // webHDFS asks the name nodes of a Hadoop file system by its REST interface (WebHDFS, of Hadoop 2
@@ -128,7 +129,7 @@ func (c *webHDFS) request(ctx context.Context, at, target string) (resp *http.Re
 		return nil, false, fault.InvalidInput("Input [%s] has a name node with no readable address", c.name(at)).WithCause(err), false
 	}
 	if !slices.Contains(c.protocols, req.URL.Scheme) {
-		return nil, false, fault.InvalidInput("Only protocols [%s] are allowed; [%s] is not", strings.Join(c.protocols, ", "), req.URL.Redacted()), false
+		return nil, false, fault.InvalidInput("Only protocols [%s] are allowed; [%s] is not", strings.Join(c.protocols, ", "), secret.URL(req.URL)), false
 	}
 	req.Header.Set("Accept-Encoding", "identity")
 	resp, err = c.http.Do(req)

@@ -16,6 +16,7 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/ingest"
 	"github.com/hengedb/henge/internal/jsontext"
+	"github.com/hengedb/henge/internal/secret"
 	"github.com/hengedb/henge/internal/vector"
 )
 
@@ -101,7 +102,7 @@ func parseURI(text string) (*url.URL, error) {
 	case "http", "https", "s3":
 		return u, nil
 	}
-	return nil, fault.InvalidInput("URI [%s] of a lookup has an unknown scheme; known are [file, http, https, s3]", u.Redacted())
+	return nil, fault.InvalidInput("URI [%s] of a lookup has an unknown scheme; known are [file, http, https, s3]", secret.URL(u))
 }
 
 func (p *parseSpec) validate() error {

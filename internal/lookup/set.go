@@ -15,6 +15,7 @@ import (
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/ingest"
+	"github.com/hengedb/henge/internal/secret"
 )
 
 // Options are what a Set works with.
@@ -193,6 +194,7 @@ func (s *Set) addLocked(ctx context.Context, name string, c Container) {
 		return
 	}
 	e := &entry{Container: c, due: s.o.Clock.Now()}
+	ctx = secret.WithHeld(ctx, string(c.Factory))
 	if e.factory, e.failure = parse(c.Factory); e.failure == nil && e.factory.source == nil {
 		b := newBuilder(s.o.Memory)
 		if e.failure = b.fill(ctx, e.factory.table); e.failure == nil {
@@ -203,6 +205,7 @@ func (s *Set) addLocked(ctx context.Context, name string, c Container) {
 		}
 	}
 	if e.failure != nil {
+		e.failure = secret.MaskError(ctx, e.failure)
 		s.o.Log.ErrorContext(ctx, "a lookup can't be loaded", "lookup", name, "version", c.Version, "error", e.failure)
 	}
 	if e.table != nil {
@@ -361,7 +364,9 @@ func (s *Set) due() (out []work, wait time.Duration) {
 
 // load reads an entry once and makes it visible.
 func (s *Set) load(ctx context.Context, name string, e *entry) {
+	ctx = secret.WithHeld(ctx, string(e.Factory))
 	table, mark, err := s.read(ctx, e)
+	err = secret.MaskError(ctx, err)
 	if ctx.Err() != nil {
 		if table != nil {
 			table.close()

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/secret"
 )
 
 // AuditEntry is one entry of the audit history.
@@ -31,7 +32,7 @@ func (t *tx) audit(ctx context.Context, e *AuditEntry) error {
 	if e == nil {
 		return nil
 	}
-	payload := e.Payload
+	payload := secret.MaskJSONText(e.Payload) // histories are for more readers than what they tell of
 	if limit := t.store.options.MaxAuditBytes; limit > 0 && int64(len(payload)) > limit {
 		payload = fmt.Sprintf("Payload was not stored as its size [%d] was more than the limit [%d] set by service.audit.manager.maxPayloadSizeBytes", len(payload), limit)
 	}
@@ -45,7 +46,8 @@ func (t *tx) audit(ctx context.Context, e *AuditEntry) error {
 		return err
 	}
 	return t.insert(ctx, "audit", "id, type, key, author, identity, comment, ip, request, payload, at", "",
-		[][]any{{id, e.Type, e.Key, e.Author, e.Identity, e.Comment, e.IP, optional(string(e.Request)), payload, t.now}})
+		[][]any{{id, e.Type, e.Key, e.Author, e.Identity, e.Comment, e.IP,
+			optional(secret.MaskJSONText(string(e.Request))), payload, t.now}})
 }
 
 // Audit writes an entry of its own, for changes that are not in the store.

@@ -54,7 +54,7 @@ func NewLogger(w io.Writer, o LogOptions) (*slog.Logger, error) {
 	if o.Format == "json" {
 		h = slog.NewJSONHandler(w, options)
 	}
-	return slog.New(contextHandler{h}), nil
+	return slog.New(contextHandler{Masked(h)}), nil
 }
 
 // contextHandler adds the attributes of a record's context.

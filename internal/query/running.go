@@ -145,7 +145,7 @@ func (r *Running) Enter(ctx context.Context, a Arrival) (context.Context, *Query
 	if err := r.gate.Enter(a.Identity, lane); err != nil {
 		return nil, nil, err
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
+	ctx, cancel := context.WithCancelCause(secret.WithHeld(ctx, a.SQL))
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.mu.next++
@@ -165,6 +165,7 @@ func (q *Query) End(ctx context.Context, err error) {
 		if cause := context.Cause(ctx); cause != nil && fault.Find(cause) != nil && errors.Is(err, context.Canceled) {
 			err = cause
 		}
+		err = secret.MaskError(ctx, err)
 		q.err.Store(&err)
 	}
 	q.cancel(nil)

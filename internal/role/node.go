@@ -2,7 +2,6 @@ package role
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -30,7 +29,6 @@ import (
 	"github.com/hengedb/henge/internal/metastore"
 	"github.com/hengedb/henge/internal/obs"
 	"github.com/hengedb/henge/internal/query"
-	"github.com/hengedb/henge/internal/secret"
 	"github.com/hengedb/henge/internal/segment"
 	"github.com/hengedb/henge/internal/timeline"
 )
@@ -317,12 +315,8 @@ func (n *Node) openStore(ctx context.Context) error {
 	}
 	o.Audited = func(e metastore.AuditEntry) {
 		if o.NoAudit {
-			payload := secret.MaskSQL(e.Payload)
-			if shown, err := secret.MaskJSON(json.RawMessage(e.Payload)); err == nil {
-				payload = string(shown)
-			}
 			n.o.Log.InfoContext(ctx, "audit", "type", e.Type, "key", e.Key, "author", e.Author, "identity", e.Identity, "comment", e.Comment, "ip", e.IP,
-				"payload", payload)
+				"payload", e.Payload)
 		}
 		n.meter.Count(obs.Occurrence{
 			Service: "coordinator", Metric: "config/audit", Dims: []string{"key", e.Key, "type", e.Type},

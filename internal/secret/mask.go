@@ -1,112 +1,211 @@
 package secret
 
 import (
-	"encoding/json"
+	"net/url"
 	"regexp"
-	"slices"
 	"strings"
-
-	"github.com/hengedb/henge/internal/jsontext"
 )
 
-// Masked stands for a secret in what is shown.
-const Masked = "********"
+// quotedName finds a name in quotes, however often they are escaped, with the colon behind it.
+var quotedName = regexp.MustCompile(`(\\*)"([A-Za-z0-9_.-]+)\\*"\s*:\s*`)
 
-// secretNames are the ends of member names whose values are never shown, in lower case.
-var secretNames = []string{"password", "secretaccesskey", "accesskeyid", "clientsecret", "sharedaccessstoragetoken", "sessiontoken", "externalid", "secret",
-	"user.info", "authorization"}
+// assigned finds name => 'value' of SQL, name = "value" of JAAS, and name=value of URLs and
+// connection strings.
+var assigned = regexp.MustCompile(`"?([A-Za-z][A-Za-z0-9_.-]*)"?` +
+	`(?:\s*=>?\s*("(?:[^"\\]|\\.)*"|\\+"(?:[^"\\]|\\[^"])*\\+"|'(?:[^']|'')*')|=([^\s"'&;,\\()<>{}\[\]]+))`)
 
-func isSecret(name string) bool {
-	name = strings.ToLower(name)
-	for _, end := range secretNames {
-		if strings.HasSuffix(name, end) {
-			return true
-		}
+// userInfo finds the user part of a URL.
+var userInfo = regexp.MustCompile(`([A-Za-z][A-Za-z0-9+.-]*://)([^\s/?#"'\\]+)@`)
+
+// header finds the value of a header that says who sends a request.
+var header = regexp.MustCompile(`(?i)\b((?:proxy-)?authorization["']?\s*[:=]\s*["']?)((?:basic|bearer|negotiate|digest)\s+)?([^\s"',;\\]+)`)
+
+// bearer finds tokens that are introduced as such.
+var bearer = regexp.MustCompile(`\b(?i:(bearer\s+))([A-Za-z0-9._~+/=-]{8,})`)
+
+// MaskText returns a text with the secrets in it masked that names, URLs and headers give away: a
+// statement with EXTERN, a message, a connection string. Masking twice changes nothing.
+func MaskText(text string) string {
+	if !hinted(text) {
+		return text
 	}
-	return false
+	return inText(text, nil)
 }
 
-// member finds a member of a JSON object inside SQL text, however often its quotes are escaped,
-// whose value is text or an object.
-var member = regexp.MustCompile(`(\\*"([A-Za-z0-9_.-]+)\\*"\s*:\s*)(\{[^{}]*\}|\\*"(?:[^"\\]|\\[^"])*\\*")`)
+// URL returns a URL with its user part and the secrets among its parameters masked.
+func URL(u *url.URL) string { return MaskText(u.String()) }
 
-// MaskSQL returns a statement with the secrets of its EXTERN functions masked, for lists, logs and
-// task payloads.
-func MaskSQL(text string) string {
-	lower := strings.ToLower(text)
-	if !slices.ContainsFunc(secretNames, func(name string) bool { return strings.Contains(lower, name) }) {
-		return text // which is known a hundred times sooner than the pattern has looked at each name in quotes
+// MaskSQL is MaskText; the text is a statement.
+func MaskSQL(text string) string { return MaskText(text) }
+
+// findInText gives the secrets that MaskText masks.
+func findInText(text string, found func(value string)) {
+	if hinted(text) {
+		inText(text, found)
 	}
-	return member.ReplaceAllStringFunc(text, func(found string) string {
-		parts := member.FindStringSubmatch(found)
-		if !isSecret(parts[2]) {
-			return found
+}
+
+// inText masks a text, or only tells of the secrets in it.
+func inText(text string, found func(value string)) string {
+	tell := func(value string) string {
+		if found != nil {
+			found(value)
 		}
-		quote := parts[1][:strings.IndexByte(parts[1], '"')+1]
-		return parts[1] + quote + Masked + quote
+		return Masked
+	}
+	text = inMembers(text, tell)
+	text = userInfo.ReplaceAllStringFunc(text, func(m string) string {
+		parts := userInfo.FindStringSubmatch(m)
+		if found != nil {
+			if _, password, ok := strings.Cut(parts[2], ":"); ok {
+				found(password)
+			} else {
+				found(parts[2])
+			}
+		}
+		return parts[1] + Masked + "@"
+	})
+	text = assigned.ReplaceAllStringFunc(text, func(m string) string {
+		parts := assigned.FindStringSubmatch(m)
+		signed := parts[3] != "" && strings.EqualFold(parts[1], "signature") // of a URL; elsewhere signatures are lists of columns
+		if !signed && !IsName(parts[1]) || strings.Contains(parts[2]+parts[3], Masked) {
+			return m
+		}
+		value := parts[2]
+		if value == "" {
+			return strings.TrimSuffix(m, parts[3]) + tell(parts[3])
+		}
+		before := strings.TrimSuffix(m, value)
+		quote := value[:strings.IndexAny(value, `"'`)+1]
+		inner := value[len(quote) : len(value)-len(quote)]
+		if quote == "'" {
+			inner = strings.ReplaceAll(inner, "''", "'")
+		}
+		return before + quote + tell(inner) + quote
+	})
+	text = header.ReplaceAllStringFunc(text, func(m string) string {
+		parts := header.FindStringSubmatch(m)
+		if parts[3] == Masked {
+			return m
+		}
+		return parts[1] + parts[2] + tell(parts[3])
+	})
+	return bearer.ReplaceAllStringFunc(text, func(m string) string {
+		parts := bearer.FindStringSubmatch(m)
+		return parts[1] + tell(parts[2])
 	})
 }
 
-// MaskJSON returns a JSON value with the values of secret members masked, at any depth, and MaskSQL
-// applied to text.
-func MaskJSON(raw json.RawMessage) (json.RawMessage, error) {
-	switch first := strings.TrimLeft(string(raw[:min(len(raw), 64)]), " \t\r\n"); {
-	case strings.HasPrefix(first, "{"):
-		return redactObject(raw)
-	case strings.HasPrefix(first, "["):
-		var list []json.RawMessage
-		if err := json.Unmarshal(raw, &list); err != nil {
-			return nil, err
+// inMembers masks the members of JSON objects inside a text.
+func inMembers(text string, tell func(string) string) string {
+	var out strings.Builder
+	keyedUntil := 0 // how much text is left behind an object in which a key is just "key"
+	for {
+		at := quotedName.FindStringSubmatchIndex(text)
+		if at == nil {
+			out.WriteString(text)
+			return out.String()
 		}
-		for i := range list {
-			var err error
-			if list[i], err = MaskJSON(list[i]); err != nil {
-				return nil, err
-			}
+		slashes, name := at[3]-at[2], text[at[4]:at[5]]
+		out.WriteString(text[:at[1]])
+		text = text[at[1]:]
+		parent := plain
+		if len(text) > keyedUntil && keyedUntil > 0 {
+			parent = keyed
 		}
-		return jsontext.Marshal(list)
-	case strings.HasPrefix(first, `"`):
-		var text string
-		if err := json.Unmarshal(raw, &text); err != nil {
-			return nil, err
+		n := natureOf(parent, name)
+		if n == plain {
+			continue
 		}
-		if masked := MaskSQL(text); masked != text {
-			return jsontext.Marshal(masked)
+		end := valueEnd(text, slashes)
+		if n == keyed {
+			keyedUntil = len(text) - end
+			continue
 		}
+		value := text[:end]
+		if end == 0 || value == "null" || value == "true" || value == "false" || namesVariableIn(value) {
+			continue
+		}
+		quote := strings.Repeat(`\`, slashes) + `"`
+		inner := strings.TrimSuffix(strings.TrimPrefix(value, quote), quote)
+		if inner != Masked && value != quote+Masked+quote {
+			tellAll(value, inner, tell)
+		}
+		out.WriteString(quote + Masked + quote)
+		text = text[end:]
 	}
-	return raw, nil
 }
 
-// redactObject keeps the members in their order.
-func redactObject(raw json.RawMessage) (json.RawMessage, error) {
-	dec := json.NewDecoder(strings.NewReader(string(raw)))
-	if _, err := dec.Token(); err != nil {
-		return nil, err
+// tellAll tells of the value of a member: of its text, or of those in the object that it is.
+func tellAll(value, inner string, tell func(string) string) {
+	if value[0] != '{' && value[0] != '[' {
+		tell(inner)
+		return
 	}
-	out := []byte{'{'}
-	for dec.More() {
-		key, err := dec.Token()
-		if err != nil {
-			return nil, err
+	for _, m := range quoted.FindAllStringSubmatch(value, -1) {
+		if m[2] == "" { // no name of a member
+			tell(m[1])
 		}
-		var value json.RawMessage
-		if err := dec.Decode(&value); err != nil {
-			return nil, err
-		}
-		name, _ := key.(string) // keys are text
-		if text := string(value); isSecret(name) && text != "null" && text != "true" && text != "false" {
-			value = json.RawMessage(`"` + Masked + `"`)
-		} else if value, err = MaskJSON(value); err != nil {
-			return nil, err
-		}
-		quoted, err := jsontext.Marshal(name)
-		if err != nil {
-			return nil, err
-		}
-		if len(out) > 1 {
-			out = append(out, ',')
-		}
-		out = append(append(append(out, quoted...), ':'), value...)
 	}
-	return append(out, '}'), nil
+}
+
+// quoted finds texts in quotes, and whether a colon follows.
+var quoted = regexp.MustCompile(`\\*"((?:[^"\\]|\\[^"])*)\\*"(\s*:)?`)
+
+var variable = regexp.MustCompile(`^\{\s*(?:\\*"type\\*"\s*:\s*\\*"environment\\*"\s*,\s*\\*"variable\\*"\s*:\s*\\*"[^"{}]*"|` +
+	`\\*"variable\\*"\s*:\s*\\*"[^"{}]*"\s*,\s*\\*"type\\*"\s*:\s*\\*"environment\\*")\s*\}$`)
+
+func namesVariableIn(value string) bool { return value[0] == '{' && variable.MatchString(value) }
+
+// valueEnd returns where the JSON value that a text begins with ends. Quotes around it are escaped
+// by so many backslashes. A value without an end, as in a text that was cut, takes the rest.
+func valueEnd(text string, slashes int) int {
+	depth := 0
+	for i := 0; i < len(text); i++ {
+		switch text[i] {
+		case '"', '\\':
+			i = stringEnd(text, i, slashes)
+			if depth == 0 || i >= len(text) {
+				return min(i, len(text))
+			}
+			i--
+		case '{', '[':
+			depth++
+		case '}', ']':
+			if depth == 0 {
+				return i
+			}
+			if depth--; depth == 0 {
+				return i + 1
+			}
+		case ',', ' ', '\n', '\r', '\t', '\'', ')':
+			if depth == 0 {
+				return i
+			}
+		}
+	}
+	return len(text)
+}
+
+// stringEnd returns where a string ends that begins at a place. Its end is a quote behind a number
+// of backslashes by which a quote inside it can't be escaped: with none before the first quote an
+// even one, with one 1, 5, 9, and so on.
+func stringEnd(text string, at, slashes int) int {
+	for at < len(text) && text[at] == '\\' {
+		at++
+	}
+	run := 0
+	for i := at + 1; i < len(text); i++ {
+		switch text[i] {
+		case '\\':
+			run++
+			continue
+		case '"':
+			if run%(2*(slashes+1)) == slashes {
+				return i + 1
+			}
+		}
+		run = 0
+	}
+	return len(text)
 }

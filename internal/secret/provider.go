@@ -17,13 +17,15 @@ type Environment func(name string) (string, bool)
 // Password is a secret given as text, as {"type":"default","password":..} or as
 // {"type":"environment","variable":..}.
 type Password struct {
-	text     string
+	text     Text
 	variable string
 }
 
 // UnmarshalJSON reads the three forms.
 func (p *Password) UnmarshalJSON(text []byte) error {
-	if json.Unmarshal(text, &p.text) == nil {
+	var plain string
+	if json.Unmarshal(text, &plain) == nil {
+		p.text = NewText(plain)
 		return nil
 	}
 	var object struct {
@@ -34,7 +36,7 @@ func (p *Password) UnmarshalJSON(text []byte) error {
 	}
 	switch {
 	case object.Type == "default":
-		p.text = object.Password
+		p.text = NewText(object.Password)
 	case object.Type == "environment" && object.Variable != "":
 		p.variable = object.Variable
 	default:
@@ -54,7 +56,7 @@ func (p Password) MarshalJSON() ([]byte, error) {
 // Resolve returns the secret.
 func (p Password) Resolve(env Environment) (string, error) {
 	if p.variable == "" {
-		return p.text, nil
+		return p.text.Reveal(), nil
 	}
 	return lookUp(env, p.variable)
 }

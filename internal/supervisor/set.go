@@ -11,6 +11,7 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/jsontext"
 	"github.com/hengedb/henge/internal/metastore"
+	"github.com/hengedb/henge/internal/secret"
 	"github.com/hengedb/henge/internal/timeline"
 )
 
@@ -162,6 +163,11 @@ func (s *Set) Put(ctx context.Context, text json.RawMessage, keep bool, entry fu
 	if err != nil {
 		return nil, Change{}, err
 	}
+	if secret.Check(text) != nil {
+		if v, err = s.unmasked(ctx, v.ID(), text); err != nil {
+			return nil, Change{}, err
+		}
+	}
 	for _, name := range v.DataSources() {
 		if refusal := timeline.DataSourceRefusal("dataSource", name); refusal != "" {
 			return nil, Change{}, fault.InvalidInput("%s", refusal)
@@ -184,6 +190,24 @@ func (s *Set) Put(ctx context.Context, text json.RawMessage, keep bool, entry fu
 		}
 	}
 	return v, change, s.write(ctx, v, entry)
+}
+
+// unmasked reads a specification that was shown, changed and sent back: the secrets that were
+// masked are those of the version that is stored.
+func (s *Set) unmasked(ctx context.Context, id string, text json.RawMessage) (*Supervisor, error) {
+	versions, err := s.store.SupervisorHistory(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if len(versions) > 0 && !versions[0].Tombstone {
+		if text, err = secret.Restore(text, versions[0].Payload); err != nil {
+			return nil, fault.InvalidInput("The supervisor specification is not readable: %v", err).WithCause(err)
+		}
+	}
+	if err := secret.Check(text); err != nil {
+		return nil, err
+	}
+	return s.parse(text)
 }
 
 // follow has v come after another version, and reports whether it is different.
@@ -243,7 +267,8 @@ func (s *Set) write(ctx context.Context, v *Supervisor, entry func(id string) *m
 		audited = entry(v.ID())
 		audited.Payload = string(payload)
 	}
-	if err := s.store.PutSupervisor(ctx, metastore.Fence{}, metastore.SupervisorVersion{ID: v.ID(), Payload: payload}, audited); err != nil {
+	if err := s.store.PutSupervisor(ctx, metastore.Fence{}, metastore.SupervisorVersion{ID: v.ID(), Payload: payload},
+		audited); err != nil {
 		return err
 	}
 	v.kind.Changed(v.Spec, false)

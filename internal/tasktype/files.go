@@ -13,6 +13,7 @@ import (
 
 	"github.com/hengedb/henge/internal/deepstore"
 	"github.com/hengedb/henge/internal/msq"
+	"github.com/hengedb/henge/internal/secret"
 )
 
 // Files keeps what tasks leave behind in deep storage, under tasks/ID/: reports and logs. While a
@@ -195,7 +196,7 @@ func (f *Files) PutReport(ctx context.Context, id string, report io.Reader) erro
 	if err := f.o.Current(ctx); err != nil {
 		return err
 	}
-	return f.put(ctx, taskKey(id, "report.json"), report)
+	return f.put(ctx, taskKey(id, "report.json"), secret.HeldBy(ctx).Reader(report))
 }
 
 // Drop deletes what an ended task has left behind, the rows of its query, too.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hengedb/henge/internal/metastore"
 	"github.com/hengedb/henge/internal/obs"
+	"github.com/hengedb/henge/internal/secret"
 	"github.com/hengedb/henge/internal/task"
 )
 
@@ -75,8 +76,9 @@ func (k *logged) Run(ctx context.Context, t *task.Task) error {
 		return err
 	}
 	ctx = obs.WithTaskID(context.WithValue(ctx, logKey{}, log), t.ID) // what is logged on the way names the task
+	ctx = secret.WithHeld(ctx, string(t.Payload))
 	log.InfoContext(ctx, "task started", "task", t.ID, "datasource", t.DataSource)
-	if err = k.Kind.Run(ctx, t); err != nil {
+	if err = secret.MaskError(ctx, k.Kind.Run(ctx, t)); err != nil {
 		log.ErrorContext(ctx, "task failed", "task", t.ID, "error", err)
 	} else {
 		log.InfoContext(ctx, "task succeeded", "task", t.ID)
@@ -89,11 +91,11 @@ func (k *logged) Run(ctx context.Context, t *task.Task) error {
 
 // open begins the log of a task; an attempt before a restart may have begun it.
 func (k *logged) open(id string) (*slog.Logger, func(ctx context.Context, failure error) error, error) {
-	f, err := os.OpenFile(k.files.logPath(id), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	f, err := os.OpenFile(k.files.logPath(id), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, nil, fmt.Errorf("opening the log of task [%s]: %w", id, err)
 	}
-	return slog.New(slog.NewTextHandler(f, nil)), func(ctx context.Context, failure error) error {
+	return slog.New(obs.Masked(slog.NewTextHandler(f, nil))), func(ctx context.Context, failure error) error {
 		switch {
 		case Interrupted(ctx) && k.files.o.Alone:
 			return f.Close() // it goes on here

@@ -11,6 +11,7 @@ import (
 	"github.com/hengedb/henge/internal/api/edge"
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/query"
+	"github.com/hengedb/henge/internal/secret"
 )
 
 // Engine plans and runs statements.
@@ -102,6 +103,7 @@ func (a *API) body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	if err != nil {
 		return nil, &refusal{"The request could not be read, or is larger than service.server.http.maxRequestBytes"}
 	}
+	secret.Hold(r.Context(), string(body))
 	return body, nil
 }
 

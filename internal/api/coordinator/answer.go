@@ -14,6 +14,7 @@ import (
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/jsontext"
+	"github.com/hengedb/henge/internal/secret"
 )
 
 // refuse answers {"error": message}, the form of the older management endpoints.
@@ -98,6 +99,7 @@ func (a *API) body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	if len(text) == 0 {
 		return nil, nil
 	}
+	secret.Hold(r.Context(), string(text))
 	if err := edge.CheckMedia(r); err != nil {
 		return nil, err
 	}

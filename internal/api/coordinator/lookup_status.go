@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/hengedb/henge/internal/api/edge"
 	"github.com/hengedb/henge/internal/lookup"
 )
 
@@ -41,7 +42,7 @@ func (a *API) lookupStatusRoutes(mux routes, base string) {
 		for tier, lookups := range tiers {
 			out[tier] = a.loadedLookups(r, tier, lookups)
 		}
-		return write(w, out)
+		return edge.WriteMasked(r.Context(), w, http.StatusOK, out)
 	})
 	mux.On("GET "+base+"/status/{tier}", func(w http.ResponseWriter, r *http.Request) error {
 		tiers, err := a.lookups(r.Context())
@@ -52,7 +53,7 @@ func (a *API) lookupStatusRoutes(mux routes, base string) {
 		if tiers[tier] == nil {
 			return refuse(w, http.StatusNotFound, fmt.Sprintf("No lookups found for tier [%s].", tier))
 		}
-		return write(w, a.loadedLookups(r, tier, tiers[tier]))
+		return edge.WriteMasked(r.Context(), w, http.StatusOK, a.loadedLookups(r, tier, tiers[tier]))
 	})
 	mux.On("GET "+base+"/status/{tier}/{lookup}", func(w http.ResponseWriter, r *http.Request) error {
 		tiers, err := a.lookups(r.Context())
@@ -64,11 +65,11 @@ func (a *API) lookupStatusRoutes(mux routes, base string) {
 		if !ok {
 			return refuse(w, http.StatusNotFound, fmt.Sprintf("Lookup [%s] not found for tier [%s].", name, tier))
 		}
-		return write(w, a.loadedLookups(r, tier, map[string]lookup.Container{name: c})[name])
+		return edge.WriteMasked(r.Context(), w, http.StatusOK, a.loadedLookups(r, tier, map[string]lookup.Container{name: c})[name])
 	})
 	mux.On("GET "+base+"/nodeStatus", a.lookupNodeStatus)
 	mux.On("GET "+base+"/nodeStatus/{tier}", func(w http.ResponseWriter, r *http.Request) error {
-		return write(w, a.lookupNodes(r, r.PathValue("tier")))
+		return edge.WriteMasked(r.Context(), w, http.StatusOK, a.lookupNodes(r, r.PathValue("tier")))
 	})
 	mux.On("GET "+base+"/nodeStatus/{tier}/{node}", func(w http.ResponseWriter, r *http.Request) error {
 		node := r.PathValue("node")
@@ -76,7 +77,7 @@ func (a *API) lookupStatusRoutes(mux routes, base string) {
 		if !ok {
 			return refuse(w, http.StatusNotFound, fmt.Sprintf("Node [%s] status is unknown.", node))
 		}
-		return write(w, status)
+		return edge.WriteMasked(r.Context(), w, http.StatusOK, status)
 	})
 }
 
@@ -126,7 +127,7 @@ func (a *API) lookupNodeStatus(w http.ResponseWriter, r *http.Request) error {
 	for _, tier := range names {
 		out[tier] = a.lookupNodes(r, tier)
 	}
-	return write(w, out)
+	return edge.WriteMasked(r.Context(), w, http.StatusOK, out)
 }
 
 // lookupNodes describes the processes of a tier; without details, only the versions of what they

@@ -10,8 +10,11 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hengedb/henge/internal/api/edge"
+	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/lookup"
 	"github.com/hengedb/henge/internal/metastore"
+	"github.com/hengedb/henge/internal/secret"
 )
 
 // settingLookups is where lookups are stored, and their kind and key in the audit history.
@@ -32,7 +35,7 @@ func (a *API) lookupRoutes(mux routes) {
 		case tiers == nil:
 			return empty(w, http.StatusNotFound)
 		}
-		return write(w, tiers)
+		return edge.WriteMasked(r.Context(), w, http.StatusOK, tiers)
 	})
 	mux.On("POST "+base+"/config", a.setLookups)
 	mux.On("GET "+base+"/config/{tier}", a.lookupTier)
@@ -47,7 +50,7 @@ func (a *API) lookupRoutes(mux routes) {
 		if !ok {
 			return refuse(w, http.StatusNotFound, "lookup ["+name+"] not found")
 		}
-		return write(w, c)
+		return edge.WriteMasked(r.Context(), w, http.StatusOK, c)
 	})
 	mux.On("POST "+base+"/config/{tier}/{lookup}", a.setLookup)
 	mux.On("DELETE "+base+"/config/{tier}/{lookup}", a.deleteLookups)
@@ -121,7 +124,7 @@ func (a *API) lookupTier(w http.ResponseWriter, r *http.Request) error {
 	case !ok:
 		return refuse(w, http.StatusNotFound, "Tier ["+name+"] not found")
 	case r.URL.Query().Get("detailed") == "true":
-		return write(w, tier)
+		return edge.WriteMasked(r.Context(), w, http.StatusOK, tier)
 	}
 	return write(w, append([]string{}, slices.Sorted(maps.Keys(tier))...))
 }
@@ -143,8 +146,19 @@ func (t lookupTiers) put(tier string, lookups map[string]lookup.Container) error
 			return lookupConflict(fmt.Sprintf("lookup [%s]:[%s] does not have version.", tier, name))
 		}
 		old, ok := t[tier][name]
+		if secret.Check(c.Factory) != nil { // it was shown, changed and sent back
+			if ok {
+				if whole, err := secret.Restore(c.Factory, old.Factory); err == nil {
+					c.Factory = whole
+				}
+			}
+			if err := secret.Check(c.Factory); err != nil {
+				return lookupConflict(fmt.Sprintf("given update for lookup [%s]:[%s] can't be used: %s", tier, name, fault.Find(err).Message))
+			}
+		}
 		if ok && !c.Replaces(old) && !c.Same(old) {
-			return lookupConflict(fmt.Sprintf("given update for lookup [%s]:[%s] can't replace existing spec [%s].", tier, name, old))
+			return lookupConflict(fmt.Sprintf("given update for lookup [%s]:[%s] can't replace existing spec [%s].", tier, name,
+				lookup.Container{Version: old.Version, Factory: json.RawMessage(secret.MaskJSONText(string(old.Factory)))}))
 		}
 		t[tier][name] = c
 	}
@@ -200,7 +214,7 @@ func (a *API) setLookups(w http.ResponseWriter, r *http.Request) error {
 		}
 		return nil
 	})
-	return a.lookupsSet(w, err, posted)
+	return a.lookupsSet(w, r, err, posted)
 }
 
 func (a *API) setLookup(w http.ResponseWriter, r *http.Request) error {
@@ -218,11 +232,11 @@ func (a *API) setLookup(w http.ResponseWriter, r *http.Request) error {
 	err = a.changeLookups(r, func(tiers lookupTiers) error {
 		return tiers.put(r.PathValue("tier"), map[string]lookup.Container{r.PathValue("lookup"): posted})
 	})
-	return a.lookupsSet(w, err, nil)
+	return a.lookupsSet(w, r, err, nil)
 }
 
 // lookupsSet answers a write: 202, with the posted tiers if there are any.
-func (a *API) lookupsSet(w http.ResponseWriter, err error, posted lookupTiers) error {
+func (a *API) lookupsSet(w http.ResponseWriter, r *http.Request, err error, posted lookupTiers) error {
 	var conflict lookupConflict
 	switch {
 	case errors.As(err, &conflict):
@@ -233,7 +247,7 @@ func (a *API) lookupsSet(w http.ResponseWriter, err error, posted lookupTiers) e
 	if posted == nil {
 		return empty(w, http.StatusAccepted)
 	}
-	return writeStatus(w, http.StatusAccepted, posted)
+	return edge.WriteMasked(r.Context(), w, http.StatusAccepted, posted)
 }
 
 var errNoLookup = errors.New("there is no such lookup")

@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/hengedb/henge/internal/jsontext"
+	"github.com/hengedb/henge/internal/secret"
 )
 
 // ReadJSON reads the JSON value that a request's body of at most limit bytes begins with as
@@ -15,6 +16,7 @@ func ReadJSON(w http.ResponseWriter, r *http.Request, limit int64, into any) err
 		return err
 	}
 	text := string(WithoutMark(body))
+	secret.Hold(r.Context(), text)
 	if jsontext.Space(text, 0) == len(text) {
 		return io.EOF
 	}

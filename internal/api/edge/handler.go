@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"net/http"
 
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/jsontext"
+	"github.com/hengedb/henge/internal/secret"
 )
 
 // Handler answers a request or returns an error before it wrote anything; it never writes an error
@@ -28,9 +30,9 @@ func ErrorsOf(ctx context.Context) *Errors {
 // Handle makes an http.Handler of h.
 func (e *Errors) Handle(h Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		r = r.WithContext(context.WithValue(r.Context(), errorsKey{}, e))
-		out := &begun{ResponseWriter: w}
-		err := protect(h, out, r)
+		r = r.WithContext(secret.WithHeld(context.WithValue(r.Context(), errorsKey{}, e)))
+		out := &begun{ResponseWriter: w, ctx: r.Context()}
+		err := secret.MaskError(r.Context(), protect(h, out, r))
 		switch {
 		case err == nil:
 		case out.yes: // an error object behind half an answer would look like the whole
@@ -45,14 +47,20 @@ func (e *Errors) Handle(h Handler) http.Handler {
 	})
 }
 
-// begun knows whether an answer has begun.
+// begun knows whether an answer has begun, and masks refusals: what they quote of a request may be
+// a secret.
 type begun struct {
 	http.ResponseWriter
-	yes bool
+	ctx     context.Context
+	yes     bool
+	refuses bool
 }
 
 // WriteHeader begins the answer.
 func (b *begun) WriteHeader(status int) {
+	if !b.yes && status >= http.StatusBadRequest {
+		b.refuses = b.Header().Get("Content-Length") == "" // else it is another process's, who has masked it
+	}
 	b.yes = b.yes || status >= http.StatusOK
 	b.ResponseWriter.WriteHeader(status)
 }
@@ -60,6 +68,12 @@ func (b *begun) WriteHeader(status int) {
 // Write begins the answer.
 func (b *begun) Write(p []byte) (int, error) {
 	b.yes = true
+	if b.refuses {
+		if _, err := io.WriteString(b.ResponseWriter, secret.Mask(b.ctx, string(p))); err != nil {
+			return 0, err
+		}
+		return len(p), nil
+	}
 	return b.ResponseWriter.Write(p)
 }
 
@@ -136,6 +150,22 @@ func WriteJSON(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	_, _ = w.Write(body) // the client may be gone
+}
+
+// WriteMasked answers with v as WriteJSON does, with the secrets in it masked: what users have
+// given, such as specifications.
+func WriteMasked(ctx context.Context, w http.ResponseWriter, status int, v any) error {
+	body, err := jsontext.Marshal(v)
+	if err == nil {
+		body, err = secret.MaskJSON(body)
+	}
+	if err != nil {
+		return fault.Defensive("The answer can't be encoded").WithCause(err)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = io.WriteString(w, secret.HeldBy(ctx).MaskJSONValues(string(body))) // the client may be gone
+	return nil
 }
 
 // WriteText answers with a plain text.

@@ -35,7 +35,7 @@ type state struct {
 // Routes adds the endpoints to mux.
 func (a *API) Routes(mux *edge.Mux) {
 	const listen, introspect = "/service/listen/v1/lookups", "/service/v1/lookups/introspect"
-	mux.On("GET "+listen, func(w http.ResponseWriter, _ *http.Request) error { return a.state(w, http.StatusOK) })
+	mux.On("GET "+listen, func(w http.ResponseWriter, r *http.Request) error { return a.state(w, r, http.StatusOK) })
 	mux.On("POST "+listen+"/updates", a.update)
 	mux.On("GET "+listen+"/{lookup}", func(w http.ResponseWriter, r *http.Request) error {
 		c, ok := a.set.Status().Current[r.PathValue("lookup")]
@@ -43,8 +43,7 @@ func (a *API) Routes(mux *edge.Mux) {
 			w.WriteHeader(http.StatusNotFound)
 			return nil
 		}
-		edge.WriteJSON(w, http.StatusOK, c)
-		return nil
+		return edge.WriteMasked(r.Context(), w, http.StatusOK, c)
 	})
 	mux.On("POST "+listen+"/{lookup}", func(w http.ResponseWriter, r *http.Request) error {
 		var c lookup.Container
@@ -52,14 +51,14 @@ func (a *API) Routes(mux *edge.Mux) {
 			return err
 		}
 		a.set.Add(r.Context(), r.PathValue("lookup"), c)
-		return a.state(w, http.StatusAccepted)
+		return a.state(w, r, http.StatusAccepted)
 	})
 	mux.On("DELETE "+listen+"/{lookup}", func(w http.ResponseWriter, r *http.Request) error {
 		if !a.set.Drop(r.PathValue("lookup")) {
 			edge.WriteJSON(w, http.StatusNotFound, map[string]string{"error": "lookup [" + r.PathValue("lookup") + "] not found"})
 			return nil
 		}
-		return a.state(w, http.StatusAccepted)
+		return a.state(w, r, http.StatusAccepted)
 	})
 
 	mux.On("GET "+introspect, func(w http.ResponseWriter, _ *http.Request) error {
@@ -70,10 +69,11 @@ func (a *API) Routes(mux *edge.Mux) {
 	mux.On("GET "+introspect+"/{lookup}/{part}", a.introspect)
 }
 
-func (a *API) state(w http.ResponseWriter, status int) error {
+// state answers with what the process has. Coordinators read names and versions of it; what is
+// secret in the rest is masked.
+func (a *API) state(w http.ResponseWriter, r *http.Request, status int) error {
 	s := a.set.Status()
-	edge.WriteJSON(w, status, state{s.Current, s.Next, []string{}})
-	return nil
+	return edge.WriteMasked(r.Context(), w, status, state{s.Current, s.Next, []string{}})
 }
 
 // read reads a request's JSON.
@@ -97,7 +97,7 @@ func (a *API) update(w http.ResponseWriter, r *http.Request) error {
 	for _, name := range s.ToDrop {
 		a.set.Drop(name)
 	}
-	return a.state(w, http.StatusAccepted)
+	return a.state(w, r, http.StatusAccepted)
 }
 
 // introspect shows a loaded table: all of it, its keys, its values, or its version. Of what is not

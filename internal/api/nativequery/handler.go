@@ -19,6 +19,7 @@ import (
 	lang "github.com/hengedb/henge/internal/native"
 	"github.com/hengedb/henge/internal/query"
 	"github.com/hengedb/henge/internal/querycontext"
+	"github.com/hengedb/henge/internal/secret"
 )
 
 // Engine is what the endpoints need of a Broker.
@@ -85,6 +86,7 @@ func (a *API) read(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 		}
 		return nil, fault.Malformed("Request body could not be read: %v", err)
 	}
+	secret.Hold(r.Context(), string(body))
 	return edge.WithoutMark(body), nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/ingest"
 	"github.com/hengedb/henge/internal/ingest/spec"
+	"github.com/hengedb/henge/internal/secret"
 	stream "github.com/hengedb/henge/internal/stream/push"
 )
 
@@ -43,6 +44,7 @@ func (a *API) configure(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return fault.Malformed("Request body could not be read").WithCause(err)
 	}
+	secret.Hold(r.Context(), string(body))
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(body, &members); err != nil {
 		return fault.Malformed("The settings are no JSON object: %s", fault.JSONProblem(err))

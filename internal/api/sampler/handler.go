@@ -19,6 +19,7 @@ import (
 	"github.com/hengedb/henge/internal/jsontext"
 	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/query"
+	"github.com/hengedb/henge/internal/secret"
 	"github.com/hengedb/henge/internal/stream"
 )
 
@@ -103,6 +104,10 @@ func (a *API) sample(w http.ResponseWriter, r *http.Request) error {
 			return fault.Malformed("Request body is larger than [%d] bytes, the limit set by service.server.http.maxRequestBytes", a.o.MaxRequestBytes)
 		}
 		return fault.Malformed("Request body could not be read").WithCause(err)
+	}
+	secret.Hold(r.Context(), string(body))
+	if err := secret.Check(body); err != nil {
+		return shown(err)
 	}
 	req, err := parse(r.Context(), body)
 	if err != nil {

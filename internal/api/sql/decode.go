@@ -19,6 +19,7 @@ import (
 	"github.com/hengedb/henge/internal/query"
 	"github.com/hengedb/henge/internal/querycontext"
 	"github.com/hengedb/henge/internal/result"
+	"github.com/hengedb/henge/internal/secret"
 )
 
 // lenientBool is true or false, which may come as text or number (jsontext.ReadFlag).
@@ -63,6 +64,7 @@ func ReadRequest(w http.ResponseWriter, r *http.Request, maxBytes int64, dialect
 	if !utf8.Valid(body) {
 		return nil, fault.Malformed("Request body is not text in UTF-8")
 	}
+	secret.Hold(r.Context(), string(body))
 	req := &query.Request{Format: result.Object, Context: map[string]any{}, Dialect: dialect}
 	switch media {
 	case "application/json":

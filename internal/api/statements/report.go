@@ -9,6 +9,7 @@ import (
 	"github.com/hengedb/henge/internal/api/edge"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/jsontext"
+	"github.com/hengedb/henge/internal/secret"
 	"github.com/hengedb/henge/internal/task"
 )
 
@@ -44,7 +45,7 @@ func (a *API) report(ctx context.Context, id string, alias bool) (*report, error
 			} `json:"payload"`
 		} `json:"multiStageQuery"`
 	}
-	if err := json.NewDecoder(io.LimitReader(r, maxReportBytes)).Decode(&wire); err != nil {
+	if err := json.NewDecoder(secret.HeldBy(ctx).Reader(io.LimitReader(r, maxReportBytes))).Decode(&wire); err != nil {
 		return nil, fmt.Errorf("reading the report of task [%s]: %w", id, err)
 	}
 	p := &wire.MultiStageQuery.Payload

@@ -20,6 +20,7 @@ import (
 	"github.com/hengedb/henge/internal/query"
 	"github.com/hengedb/henge/internal/querycontext"
 	"github.com/hengedb/henge/internal/result"
+	"github.com/hengedb/henge/internal/secret"
 	"github.com/hengedb/henge/internal/task"
 	"github.com/hengedb/henge/internal/vector"
 )
@@ -234,6 +235,7 @@ func (a *API) find(r *http.Request) (*task.Status, *payload, error) {
 	if s == nil || s.Task.Type != a.o.Type {
 		return nil, nil, fault.NotFound("Query [%s] was not found. The query details are no longer present or might not be of the type [%s]. Verify that the id is correct.", id, a.o.Type)
 	}
+	secret.Hold(r.Context(), string(s.Task.Payload))
 	var p payload
 	if err := json.Unmarshal(s.Task.Payload, &p); err != nil {
 		return nil, nil, fmt.Errorf("reading the payload of task [%s]: %w", id, err)

@@ -10,6 +10,7 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/jsontext"
 	"github.com/hengedb/henge/internal/metastore"
+	"github.com/hengedb/henge/internal/secret"
 	"github.com/hengedb/henge/internal/stream/chat"
 	"github.com/hengedb/henge/internal/supervisor"
 )
@@ -20,6 +21,7 @@ func (a *API) body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	if err != nil {
 		return nil, fault.Malformed("The request could not be read").WithCause(err)
 	}
+	secret.Hold(r.Context(), string(text))
 	if text = bytes.TrimSpace(text); len(text) == 0 || string(text) == "null" {
 		return nil, nil
 	}
@@ -38,7 +40,7 @@ func (a *API) resetOffsets(w http.ResponseWriter, r *http.Request, s *supervisor
 	if err := s.ResetOffsets(r.Context(), text); err != nil {
 		return refuseInput(w, err)
 	}
-	return write(w, map[string]string{"id": s.ID()})
+	return write(w, r, map[string]string{"id": s.ID()})
 }
 
 // handOff has groups of tasks publish what they have.
@@ -89,7 +91,7 @@ func (a *API) backfill(w http.ResponseWriter, r *http.Request, s *supervisor.Sup
 	if err != nil {
 		return refuseInput(w, err)
 	}
-	return write(w, map[string]string{"id": s.ID(), "backfillSupervisorId": made.ID()})
+	return write(w, r, map[string]string{"id": s.ID(), "backfillSupervisorId": made.ID()})
 }
 
 // checkpoint takes what a task asks for whose sequence is long enough.

@@ -21,6 +21,7 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/jsontext"
 	"github.com/hengedb/henge/internal/metastore"
+	"github.com/hengedb/henge/internal/secret"
 	"github.com/hengedb/henge/internal/stream/chat"
 	"github.com/hengedb/henge/internal/supervisor"
 )
@@ -55,9 +56,8 @@ func (a *API) Routes(mux *edge.Mux) {
 	mux.On("GET "+base, a.list)
 	mux.On("POST "+base, edge.JSONOnly(a.put))
 	mux.On("GET "+base+"/history", a.allHistory)
-	mux.On("GET "+base+"/{id}", a.known(func(w http.ResponseWriter, _ *http.Request, s *supervisor.Supervisor) error {
-		return write(w,
-			s.Spec)
+	mux.On("GET "+base+"/{id}", a.known(func(w http.ResponseWriter, r *http.Request, s *supervisor.Supervisor) error {
+		return write(w, r, s.Spec)
 	}))
 	mux.On("GET "+base+"/{id}/status", a.known(a.status))
 	mux.On("GET "+base+"/{id}/health", a.known(a.health))
@@ -119,12 +119,12 @@ func answer(w http.ResponseWriter, r *http.Request, ask func(context.Context) (a
 	if err != nil {
 		return err
 	}
-	return write(w, v)
+	return write(w, r, v)
 }
 
-func write(w http.ResponseWriter, v any) error {
-	edge.WriteJSON(w, http.StatusOK, v)
-	return nil
+// write answers with what may have parts of specifications.
+func write(w http.ResponseWriter, r *http.Request, v any) error {
+	return edge.WriteMasked(r.Context(), w, http.StatusOK, v)
 }
 
 func refuse(w http.ResponseWriter, status int, format string, args ...any) error {
@@ -152,7 +152,15 @@ func (a *API) known(h func(http.ResponseWriter, *http.Request, *supervisor.Super
 			edge.WriteText(w, http.StatusNotFound, fmt.Sprintf("Cannot find any supervisor with id: [%s]", id))
 			return nil
 		}
+		hold(r, s)
 		return h(w, r, s)
+	}
+}
+
+// hold has what is said of a supervisor masked by its secrets.
+func hold(r *http.Request, s *supervisor.Supervisor) {
+	if text, err := json.Marshal(s.Spec); err == nil {
+		secret.Hold(r.Context(), string(text))
 	}
 }
 
@@ -184,10 +192,11 @@ func (a *API) list(w http.ResponseWriter, r *http.Request) error {
 		for i, s := range all {
 			ids[i] = s.ID()
 		}
-		return write(w, ids)
+		return write(w, r, ids)
 	}
 	out := make([]listed, len(all))
 	for i, s := range all {
+		hold(r, s)
 		state, err := s.State(r.Context())
 		if err != nil {
 			return err
@@ -206,7 +215,7 @@ func (a *API) list(w http.ResponseWriter, r *http.Request) error {
 			out[i].Text, out[i].Type, out[i].Source = &shown, s.Type, s.Source()
 		}
 	}
-	return write(w, out)
+	return write(w, r, out)
 }
 
 // put creates a supervisor or updates one.
@@ -215,6 +224,7 @@ func (a *API) put(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return fault.Malformed("The request could not be read").WithCause(err)
 	}
+	secret.Hold(r.Context(), string(text))
 	if len(text) == 0 || string(text) == "null" {
 		return refuse(w, http.StatusBadRequest, "The body must be a supervisor specification")
 	}
@@ -223,7 +233,7 @@ func (a *API) put(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return refuseInput(w, err)
 	}
-	return write(w, struct {
+	return write(w, r, struct {
 		ID        string `json:"id"`
 		Modified  bool   `json:"modified"`
 		Restarted bool   `json:"restarted"`
@@ -238,7 +248,7 @@ func (a *API) status(w http.ResponseWriter, r *http.Request, s *supervisor.Super
 	case !ok:
 		return refuse(w, http.StatusNotFound, "[%s] does not exist", s.ID())
 	}
-	return write(w, struct {
+	return write(w, r, struct {
 		ID      string `json:"id"`
 		Time    string `json:"generationTime"`
 		Payload any    `json:"payload"`
@@ -271,7 +281,7 @@ func (a *API) suspend(w http.ResponseWriter, r *http.Request, s *supervisor.Supe
 	case next == nil:
 		return refuse(w, http.StatusNotFound, "[%s] does not exist", s.ID())
 	}
-	return write(w, next.Spec)
+	return write(w, r, next.Spec)
 }
 
 // flip suspends or resumes a supervisor that is not yet so.
@@ -287,7 +297,7 @@ func (a *API) reset(w http.ResponseWriter, r *http.Request, s *supervisor.Superv
 	if err := s.Reset(r.Context()); err != nil {
 		return refuseInput(w, err)
 	}
-	return write(w, map[string]string{"id": s.ID()})
+	return write(w, r, map[string]string{"id": s.ID()})
 }
 
 func (a *API) terminate(w http.ResponseWriter, r *http.Request, s *supervisor.Supervisor) error {
@@ -298,7 +308,7 @@ func (a *API) terminate(w http.ResponseWriter, r *http.Request, s *supervisor.Su
 	case !ended:
 		return refuse(w, http.StatusNotFound, "[%s] does not exist", s.ID())
 	}
-	return write(w, map[string]string{"id": s.ID()})
+	return write(w, r, map[string]string{"id": s.ID()})
 }
 
 // every makes a handler that does something to all supervisors.
@@ -313,7 +323,7 @@ func (a *API) every(do func(ctx context.Context, r *http.Request, s *supervisor.
 				return err
 			}
 		}
-		return write(w, map[string]string{"status": "success"})
+		return write(w, r, map[string]string{"status": "success"})
 	}
 }
 
@@ -350,7 +360,7 @@ func (a *API) history(w http.ResponseWriter, r *http.Request) error {
 		}
 		versions = versions[:min(int(count), len(versions))]
 	}
-	return write(w, records(versions))
+	return write(w, r, records(versions))
 }
 
 func (a *API) allHistory(w http.ResponseWriter, r *http.Request) error {
@@ -362,5 +372,5 @@ func (a *API) allHistory(w http.ResponseWriter, r *http.Request) error {
 	for id, versions := range all {
 		out[id] = records(versions)
 	}
-	return write(w, out)
+	return write(w, r, out)
 }

@@ -187,21 +187,19 @@ func (a *API) payload(w http.ResponseWriter, r *http.Request) error {
 	if s == nil {
 		return err
 	}
-	shown, err := secret.MaskJSON(s.Task.Payload)
-	if err != nil {
-		return fmt.Errorf("reading the payload of task [%s]: %w", s.Task.ID, err)
-	}
-	edge.WriteJSON(w, http.StatusOK, struct {
+	secret.Hold(r.Context(), string(s.Task.Payload))
+	return edge.WriteMasked(r.Context(), w, http.StatusOK, struct {
 		Task    string          `json:"task"`
 		Payload json.RawMessage `json:"payload"`
-	}{s.Task.ID, shown})
-	return nil
+	}{s.Task.ID, s.Task.Payload})
 }
 
 func (a *API) reports(w http.ResponseWriter, r *http.Request) error {
-	if s, err := a.find(w, r); s == nil {
+	s, err := a.find(w, r)
+	if s == nil {
 		return err
 	}
+	secret.Hold(r.Context(), string(s.Task.Payload))
 	report, err := a.files.Report(r.Context(), r.PathValue("id"), edge.DialectOf(r.Context()).IsAlias())
 	if err != nil {
 		return err
@@ -213,7 +211,7 @@ func (a *API) reports(w http.ResponseWriter, r *http.Request) error {
 		return nil
 	}
 	defer report.Close()
-	return copyBody(w, "application/json", report)
+	return copyBody(w, "application/json", secret.HeldBy(r.Context()).Reader(report))
 }
 
 func (a *API) log(w http.ResponseWriter, r *http.Request) error {
@@ -323,6 +321,10 @@ func (a *API) submit(w http.ResponseWriter, r *http.Request) error {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, a.o.MaxRequestBytes))
 	if err != nil {
 		return fault.Malformed("Task could not be read: %v", err)
+	}
+	secret.Hold(r.Context(), string(body))
+	if err := secret.Check(body); err != nil {
+		return err
 	}
 	t, err := a.queue.Read(body)
 	if err != nil {

@@ -2,6 +2,7 @@ package streams
 
 import (
 	"context"
+	"encoding/json"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/ingest/spec"
+	"github.com/hengedb/henge/internal/secret"
 	"github.com/hengedb/henge/internal/stream"
 	"github.com/hengedb/henge/internal/stream/chat"
 )
@@ -167,6 +169,9 @@ const firstFetch = 15 * time.Second
 
 // run keeps the supervisor until it is to stop or ctx is done.
 func (k *keeper) run(ctx context.Context) {
+	if text, err := json.Marshal(k.spec()); err == nil {
+		ctx = secret.WithHeld(ctx, string(text)) // what is logged of it names none of its secrets
+	}
 	own, cancel := context.WithCancel(ctx)
 	var measuring sync.WaitGroup
 	measuring.Go(func() { k.measure(own) })

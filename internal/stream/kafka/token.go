@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	"github.com/hengedb/henge/internal/secret"
 )
 
 // tokenBytes bounds the answer of an endpoint of tokens.
@@ -38,7 +40,7 @@ func (l *login) askToken(client *http.Client) func(context.Context) (string, err
 		req.SetBasicAuth(url.QueryEscape(options["clientId"]), url.QueryEscape(options["clientSecret"]))
 		resp, err := client.Do(req)
 		if err != nil {
-			return "", tokenProblem("[%s] does not answer", req.URL.Redacted()).WithCause(err)
+			return "", tokenProblem("[%s] does not answer", secret.URL(req.URL)).WithCause(err)
 		}
 		defer resp.Body.Close()
 		var answer struct {
@@ -47,11 +49,11 @@ func (l *login) askToken(client *http.Client) func(context.Context) (string, err
 		body, err := io.ReadAll(io.LimitReader(resp.Body, tokenBytes))
 		switch {
 		case err != nil:
-			return "", tokenProblem("[%s] broke off its answer", req.URL.Redacted())
+			return "", tokenProblem("[%s] broke off its answer", secret.URL(req.URL))
 		case resp.StatusCode != http.StatusOK:
-			return "", tokenProblem("[%s] answered [%d]", req.URL.Redacted(), resp.StatusCode)
+			return "", tokenProblem("[%s] answered [%d]", secret.URL(req.URL), resp.StatusCode)
 		case json.Unmarshal(body, &answer) != nil || answer.Token == "":
-			return "", tokenProblem("[%s] answered without an [access_token]", req.URL.Redacted())
+			return "", tokenProblem("[%s] answered without an [access_token]", secret.URL(req.URL))
 		}
 		return answer.Token, nil
 	}

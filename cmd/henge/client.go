@@ -28,7 +28,8 @@ func newClient(base string) *client {
 	if !strings.Contains(base, "://") {
 		base = "http://" + base
 	}
-	return &client{base: strings.TrimRight(base, "/"), http: &http.Client{}}
+	base = strings.TrimRight(base, "/")
+	return &client{base: base, http: &http.Client{Transport: newTransport(base)}}
 }
 
 // do sends a request with a JSON body (nil: none) and returns the body of a 2xx answer, which the

@@ -467,7 +467,7 @@ var Properties = []Property{
 		Doc: "Names of the authenticators that are asked who sends a request, in this order, until one knows."},
 	{Key: "service.auth.authorizers", Kind: List, Default: `["allowAll"]`, Doc: "Names of the authorizers."},
 	{Key: "service.auth.authenticator.<name>.type", Kind: Text, Default: "",
-		Doc: "Type of an authenticator: `allowAll`, `anonymous`, `basic` or `trustedDomain`."},
+		Doc: "Type of an authenticator: `allowAll`, `anonymous`, `basic`, `keys` or `trustedDomain`."},
 	{Key: "service.auth.authenticator.<name>.name", Kind: Text, Default: "", Doc: "Reserved: a process in which it is set doesn't start."},
 	{Key: "service.auth.authenticator.<name>.authorizerName", Kind: Text, Default: "",
 		Doc: "Name of the authorizer that decides for those whom the authenticator knows. Required, except by `allowAll`."},
@@ -478,6 +478,9 @@ var Properties = []Property{
 			"CIDR notation. Required."},
 	{Key: "service.auth.authenticator.<name>.useForwardedHeaders", Kind: Bool, Default: "false",
 		Doc: "Have `trustedDomain` believe the first entry of the header `X-Forwarded-For`, which clients can forge."},
+	{Key: "service.auth.authenticator.<name>.trustedProxies", Kind: List, Default: "",
+		Doc: "Addresses and networks (CIDR notation) of proxies whom `keys` believes in `X-Forwarded-For` for whom they pass a request on: of " +
+			"a cluster those of its Routers, too. It counts for keys that are limited to networks."},
 	{Key: "service.auth.authorizer.<name>.type", Kind: Text, Default: "", Doc: "Type of an authorizer: `allowAll`, `basic` or `readOnly`."},
 	{Key: "service.auth.authorizer.<name>.name", Kind: Text, Default: "", Doc: "Reserved: a process in which it is set doesn't start."},
 	{Key: "service.auth.authenticator.<name>.credentialsValidator.type", Kind: Text, Default: "metadata",

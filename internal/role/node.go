@@ -87,6 +87,7 @@ type Node struct {
 	security  *auth.Security // nil: none is configured
 	tls       transport
 	users     *userbase
+	tokens    *tokens
 	running   *query.Running
 	gate      *query.Gate // of the parts of other processes' queries
 	metrics   *prometheus.Registry
@@ -171,6 +172,9 @@ func (n *Node) start(ctx context.Context) error {
 		return err
 	}
 	if err := n.users.open(ctx, background); err != nil {
+		return err
+	}
+	if err := n.tokens.open(ctx, background); err != nil {
 		return err
 	}
 	services, err := n.openServices(ctx, background)

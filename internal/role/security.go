@@ -10,13 +10,14 @@ import (
 func (n *Node) builders() auth.Builders {
 	b := auth.BuiltIn()
 	b.Authenticators["basic"], b.Authorizers["basic"] = n.users.authenticator, n.users.authorizer
+	b.Authenticators["keys"] = n.tokens.keys
 	return b
 }
 
 // openSecurity builds what the settings say of who may do what. Without such settings everybody may
 // do all, and nothing is built.
 func (n *Node) openSecurity() (err error) {
-	n.users = newUserbase(n)
+	n.users, n.tokens = newUserbase(n), &tokens{n: n}
 	if auth.Configured(n.settings) {
 		n.security, err = auth.Open(n.settings, n.builders())
 	}

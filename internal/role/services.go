@@ -204,6 +204,7 @@ func (s *services) path(key, name string) (string, error) {
 // routes adds the endpoints of a role to a port's mux.
 func (s *services) routes(role string, mux *edge.Mux) {
 	s.readinessRoutes(role, mux)
+	s.n.tokens.routes(mux)
 	switch { // where one process has all roles, both Coordinator and Overlord serve the Overlord's paths
 	case role == cluster.Coordinator, role == cluster.Overlord && s.n.peers.alone:
 		s.userRoutes(mux, true)

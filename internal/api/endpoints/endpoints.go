@@ -322,6 +322,11 @@ var Table = []Endpoint{
 	{"POST /service-ext/basic-security/authorization/listen/groupMappings/{name}", Security, security},
 	{"POST /service-ext/basic-security/authorization/listen/users/{name}", Security, security},
 	{"POST /service-ext/basic-security/authorization/listen/{name}", Security, security},
+	{"DELETE /service-ext/access/keys/{id}", Security, security},
+	{"GET /service-ext/access/keys", Security, security},
+	{"GET /service-ext/access/keys/{id}", Security, security},
+	{"POST /service-ext/access/keys", Security, security},
+	{"POST /service-ext/access/keys/{id}/rotate", Security, security},
 	{"/service-ext/basic-security/authentication/db/{name}/{rest...}", Security, security},
 	{"/service-ext/basic-security/authorization/db/{name}/{rest...}", Security, security},
 

@@ -1,0 +1,48 @@
+package main
+
+import (
+	"net/http"
+	"net/url"
+	"os"
+)
+
+// keyVariable names the variable of the environment with the API key of this program's requests.
+const keyVariable = "HENGE_API_KEY"
+
+// signed sends requests to a server with what says who sends them.
+type signed struct {
+	http.RoundTripper
+	base *url.URL
+	// token returns a bearer token; "": there is none.
+	token func(r *http.Request) (string, error)
+}
+
+// newTransport returns what sends the requests of a client, with the API key of the environment if
+// there is one.
+func newTransport(base string) http.RoundTripper {
+	parsed, err := url.Parse(base)
+	if err != nil {
+		return http.DefaultTransport // the first request says what is wrong
+	}
+	return &signed{http.DefaultTransport, parsed, func(*http.Request) (string, error) { return os.Getenv(keyVariable), nil }}
+}
+
+// RoundTrip implements http.RoundTripper. Nobody but the server gets the token: other hosts that it
+// may refer to don't.
+func (s *signed) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Header.Get("Authorization") != "" || r.URL.Hostname() != s.base.Hostname() {
+		return s.RoundTripper.RoundTrip(r)
+	}
+	token, err := s.token(r)
+	if err != nil {
+		if r.Body != nil {
+			_ = r.Body.Close() // a transport closes the body in any case
+		}
+		return nil, err
+	}
+	if token != "" {
+		r = r.Clone(r.Context()) // the caller's request must stay as it is
+		r.Header.Set("Authorization", "Bearer "+token)
+	}
+	return s.RoundTripper.RoundTrip(r)
+}

@@ -1,0 +1,70 @@
+package role
+
+import (
+	"context"
+	"time"
+
+	"github.com/hengedb/henge/internal/api/access"
+	"github.com/hengedb/henge/internal/api/edge"
+	"github.com/hengedb/henge/internal/api/security"
+	"github.com/hengedb/henge/internal/auth"
+	"github.com/hengedb/henge/internal/auth/basic"
+	"github.com/hengedb/henge/internal/auth/keys"
+)
+
+// tokens is what this process knows of API keys. It is made while the settings of security are
+// read, and opened when the store is known.
+type tokens struct {
+	n        *Node
+	ring     *keys.Ring // nil: no authenticator of type keys is configured
+	keeper   *keys.Keeper
+	follower *basic.Follower
+}
+
+// keyPoll is how often the keys are looked at beside the times that the store tells of a change. It
+// bounds how long a revoked key stays good where the store can't tell.
+const keyPoll = 10 * time.Second
+
+// keys builds an authenticator of type keys. All of them share the keys.
+func (t *tokens) keys(p auth.Part) (auth.Authenticator, error) {
+	if t.ring == nil {
+		t.ring = keys.NewRing(t.n.o.Clock)
+		t.keeper = keys.NewKeeper(security.NewStore(t.n.store), t.n.o.Clock, t.ring)
+	}
+	return keys.New(p, t.ring)
+}
+
+// open loads the keys, and starts what keeps them so. Each process reads the store itself.
+func (t *tokens) open(ctx, background context.Context) error {
+	if t.ring == nil {
+		return nil
+	}
+	t.follower = basic.NewFollower(basic.FollowerOptions{
+		Parts: []*basic.Part{t.ring.Part()}, Changed: t.n.store.SettingsChanged, Period: keyPoll, Clock: t.n.o.Clock, Log: t.n.o.Log,
+		Fetch: func(ctx context.Context, _ *basic.Part, tag string) ([]byte, error) {
+			text, err := t.keeper.Read(ctx)
+			if err != nil || basic.Tag(text) == tag {
+				return nil, err
+			}
+			return text, nil
+		},
+	})
+	if err := t.follower.Refresh(ctx); err != nil {
+		return err
+	}
+	t.n.roles.Go(func() error { return t.follower.Run(background) })
+	t.n.roles.Go(func() error { return t.keeper.Run(background, t.n.o.Log) })
+	return nil
+}
+
+// changed loads keys that an endpoint has changed, before it answers.
+func (t *tokens) changed(ctx context.Context) {
+	if err := t.follower.Refresh(ctx); err != nil {
+		t.n.o.Log.WarnContext(ctx, "changed API keys could not be read; trying again at the next poll", "error", err)
+	}
+}
+
+// routes adds the endpoints to a port's mux.
+func (t *tokens) routes(mux *edge.Mux) {
+	(&access.Keys{Keeper: t.keeper, Changed: t.changed, Clock: t.n.o.Clock}).Routes(mux)
+}

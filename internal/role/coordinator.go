@@ -80,6 +80,7 @@ func (s *services) openCoordinator(ctx context.Context) error {
 	s.openWhy()
 	s.coordinator, err = coordinator.New(ctx, s.n.store, s.n.published, s, taskDoor{s}, coordinator.Options{
 		Leader: s.leader, Nodes: s.nodes, Seen: s.broker.Seen, Queues: s.queues, DefaultReplicas: s.n.defaultReplicas(),
+		Live:            func() []string { return s.liveSegments.View().DataSources() },
 		AuditWindow:     set.Int("service.audit.manager.auditHistoryMillis"),
 		History:         set.Duration("service.query.segmentMetadata.defaultHistory").Milliseconds(),
 		MaxRequestBytes: set.Bytes("service.server.http.maxRequestBytes", 0), Clock: s.n.o.Clock, Log: s.n.o.Log,

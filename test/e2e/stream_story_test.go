@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"sync/atomic"
 	"testing"
@@ -17,6 +18,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/hengedb/henge/internal/testkit/kafkaserver"
+	"github.com/hengedb/henge/internal/testkit/postgres"
 )
 
 // storyTime is how long ids are produced: HENGE_STORY, or a short time.
@@ -32,10 +34,44 @@ func storyTime(t *testing.T) time.Duration {
 	return d
 }
 
-// TestEachIdIsCountedOnce produces ids to a real Kafka while the server and Kafka are killed, by a
-// seed that is printed. No answer has an id twice, or one that was not produced yet, and in the end
-// there is each id once.
+// TestEachIdIsCountedOnce produces ids to a real Kafka while the server and Kafka are killed.
 func TestEachIdIsCountedOnce(t *testing.T) {
+	arguments := append([]string{"server", "--data", t.TempDir()}, ports()...)
+	story(t, []*actor{{arguments: arguments}})
+}
+
+// TestEachIdIsCountedOnceByProcesses does so with Overlords, workers, a Historical and a Broker in
+// processes of their own, that have their metadata in a PostgreSQL.
+func TestEachIdIsCountedOnceByProcesses(t *testing.T) {
+	store, dir := postgres.URL(t), t.TempDir()
+	var cast []*actor
+	for i, roles := range [][]string{{"router", "broker"}, {"coordinator", "overlord"}, {"coordinator", "overlord"}, {"worker"}, {"worker"}, {"historical"}} {
+		arguments := append([]string{"server", "--data", filepath.Join(dir, fmt.Sprint("node", i))}, roles...)
+		for _, set := range []string{
+			"service.metadata.storage.type=postgresql", "service.metadata.storage.connector.connectURI=" + store,
+			"service.leader.leaseDuration=PT2S", "service.discovery.leaseDuration=PT3S", "service.memory.limit=256MiB",
+			"service.coordinator.startDelay=PT0S", "service.storage.storageDirectory=" + filepath.Join(dir, "deep"),
+			"service.ingest.http.allowPrivate=true",
+		} {
+			arguments = append(arguments, "--set", set)
+		}
+		cast = append(cast, &actor{arguments: append(arguments, ports()...)})
+	}
+	story(t, cast)
+}
+
+// actor is a process that is killed, and started again with the same arguments.
+type actor struct {
+	*process
+	arguments []string
+}
+
+func (a *actor) enter(t *testing.T) { a.process = launch(t, exec.Command(henge, a.arguments...)) }
+
+// story produces ids while Kafka and the cast are killed, by a seed that is printed. No answer has
+// an id twice, or one that was not produced yet, and in the end there is each id once. The first of
+// the cast is asked.
+func story(t *testing.T, cast []*actor) {
 	seed := rand.Uint64()
 	if text := os.Getenv("HENGE_STORY_SEED"); text != "" {
 		var err error
@@ -55,18 +91,26 @@ func TestEachIdIsCountedOnce(t *testing.T) {
 	if _, err := kadm.NewClient(client).CreateTopic(t.Context(), 3, 1, nil, "ids"); err != nil {
 		t.Fatal(err)
 	}
-	arguments := append([]string{"server", "--data", t.TempDir()}, ports()...)
-	p := launch(t, exec.Command(henge, arguments...))
+	for _, a := range cast {
+		a.enter(t)
+	}
+	p := cast[0]
 	var spec any
 	if err := json.Unmarshal([]byte(`{"type":"kafka","spec":{"dataSchema":{"dataSource":"ids","timestampSpec":{"column":"t","format":"millis"},
 		"dimensionsSpec":{"useSchemaDiscovery":true},"granularitySpec":{"segmentGranularity":"hour","rollup":false}},
 		"ioConfig":{"topic":"ids","inputFormat":{"type":"json"},"consumerProperties":{"bootstrap.servers":"`+address+`"},"taskCount":2,
+		"replicas":`+fmt.Sprint(min(2, (len(cast)+1)/2))+`,
 		"useEarliestOffset":true,"startDelay":"PT0.1S","period":"PT1S","taskDuration":"PT5S"}}}`), &spec); err != nil {
 		t.Fatal(err)
 	}
-	var made any
-	if err := p.Call(t.Context(), http.MethodPost, "/service/indexer/v1/supervisor", spec, &made); err != nil {
-		t.Fatal(err)
+	for deadline := time.Now().Add(patience); ; { // the processes may not know each other yet
+		err := p.Call(t.Context(), http.MethodPost, "/service/indexer/v1/supervisor", spec, nil)
+		if err == nil {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal(err)
+		}
 	}
 
 	// What was begun may be in an answer, what was acknowledged must be in the last one.
@@ -135,8 +179,9 @@ func TestEachIdIsCountedOnce(t *testing.T) {
 			}
 			continue
 		}
-		p.kill()
-		p = launch(t, exec.Command(henge, arguments...))
+		a := cast[random.IntN(len(cast))]
+		a.kill()
+		a.enter(t)
 	}
 	<-ended
 	t.Logf("%d ids, %d kills", begun.Load(), kills)

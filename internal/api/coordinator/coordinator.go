@@ -35,6 +35,8 @@ type Options struct {
 	Leader func(role string) (url string, here bool)
 	// Seen is what queries of this process see of the published timeline; nil: all of it.
 	Seen func() *timeline.State
+	// Live returns the names of the datasources that have live segments; nil: nobody knows any.
+	Live func() []string
 	// Queues returns what servers were told to load and to drop, by their addresses.
 	Queues func() map[string]Queue
 	// Nodes returns the processes of the cluster.

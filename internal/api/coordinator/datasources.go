@@ -39,6 +39,11 @@ func (a *API) dataSources(w http.ResponseWriter, r *http.Request) error {
 	v := a.view()
 	names := v.dataSources()
 	if !has(r, "full") && !has(r, "simple") {
+		if a.o.Live != nil { // those that no Historical serves yet are served by workers
+			names = slices.Concat(names, a.o.Live())
+			slices.Sort(names)
+			names = slices.Compact(names)
+		}
 		return write(w, names)
 	}
 	out := make([]object, len(names))

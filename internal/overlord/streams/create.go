@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/ingest/spec"
@@ -134,6 +135,9 @@ func (k *keeper) newTask(g *group) (*task.Task, error) {
 	io := chat.TaskIO{
 		Stream: k.spec().IO.Stream, Group: g.id, Sequence: g.sequence, Starts: g.starts, Ends: stream.Positions{}, Exclusive: g.exclusive,
 		Checkpoints: g.checkpoints, MinTime: g.minTime, MaxTime: g.maxTime, PollMillis: k.spec().IO.PollMillis, Format: k.spec().IO.Format,
+	}
+	if k.spec().IO.LateStart == nil {
+		io.RefreshMinutes = int(k.spec().IO.TaskMillis / time.Minute.Milliseconds())
 	}
 	for p := range g.starts {
 		io.Ends[p] = stream.Unbounded

@@ -266,7 +266,7 @@ func (k *keeper) wait(began time.Time) time.Duration {
 	at := began.Add(millis(k.spec().IO.Period))
 	for _, g := range k.reading {
 		if g.began > 0 {
-			if due := time.UnixMilli(g.began).Add(millis(k.spec().IO.TaskMillis)); due.Before(at) {
+			if due := time.UnixMilli(k.dueAt(g)); due.Before(at) {
 				at = due
 			}
 		}

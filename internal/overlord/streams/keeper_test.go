@@ -185,6 +185,37 @@ func TestStopTaskCount(t *testing.T) {
 	})
 }
 
+// TestGroupsRollOverOneAfterTheOther: groups that began together publish at different times, none
+// before half of the duration of tasks, and from the second time on at equal distances.
+func TestGroupsRollOverOneAfterTheOther(t *testing.T) {
+	inBubble(t, 4, func(f *fixture) {
+		f.put(f.spec(`"taskCount":4,"taskDuration":"PT40M"`, "", ""))
+		f.after(2 * time.Second)
+		var at []int // in minutes, when one published
+		for minute := 1; minute <= 120; minute++ {
+			f.after(time.Minute)
+			r := f.report()
+			for _, a := range r.Active {
+				if a.Remaining != nil && (*a.Remaining < 0 || *a.Remaining > 2400) {
+					t.Fatalf("remaining seconds: %d", *a.Remaining)
+				}
+			}
+			for _, p := range r.Publishing {
+				at = append(at, minute)
+				f.queue.find(p.ID).publish()
+			}
+		}
+		if len(at) < 9 || at[0] < 20 {
+			t.Fatalf("groups published at %v", at)
+		}
+		for i := range at[5:] { // the first of each may have been early
+			if gap := at[5+i] - at[4+i]; gap < 9 || gap > 11 {
+				t.Errorf("groups published at %v", at)
+			}
+		}
+	})
+}
+
 // TestNoStream: a stream that is not there makes the supervisor unhealthy after three runs, and
 // healthy again after three good ones; tasks go on meanwhile.
 func TestNoStream(t *testing.T) {

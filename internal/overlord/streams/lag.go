@@ -24,6 +24,7 @@ type groupView struct {
 	starts   stream.Positions
 	tasks    []taskShown
 	deadline int64
+	early    int64 // how much less than the duration of tasks it reads, in milliseconds
 }
 
 type taskShown struct {
@@ -35,7 +36,12 @@ type taskShown struct {
 func (k *keeper) show() {
 	v := view{source: k.source, partitions: slices.Clone(k.known)}
 	for _, id := range slices.Sorted(maps.Keys(k.reading)) {
-		v.groups = append(v.groups, k.reading[id].view(false))
+		g := k.reading[id]
+		shown := g.view(false)
+		if g.began > 0 {
+			shown.early = g.began + k.spec().IO.TaskMillis - k.dueAt(g)
+		}
+		v.groups = append(v.groups, shown)
 	}
 	for _, g := range k.pending {
 		v.groups = append(v.groups, g.view(true))

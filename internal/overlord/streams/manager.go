@@ -243,12 +243,12 @@ func taskView(s *spec.Stream) any {
 		Tasks       int
 		Late, Early *int64
 		Duration    int64
-	}{t, err != nil, s.IO.Tasks, s.IO.Late, s.IO.Early, earlyDuration(s)}
+	}{t, err != nil, s.IO.Tasks, s.IO.Late, s.IO.Early, boundDuration(s)}
 }
 
-// earlyDuration is the duration of tasks as far as it bounds times of rows.
-func earlyDuration(s *spec.Stream) int64 {
-	if s.IO.Early == nil {
+// boundDuration is the duration of tasks as far as it bounds times of rows.
+func boundDuration(s *spec.Stream) int64 {
+	if s.IO.Early == nil && s.IO.Late == nil {
 		return 0
 	}
 	return s.IO.TaskMillis

@@ -87,7 +87,7 @@ func (k *keeper) report() report {
 			}
 			if t.started > 0 {
 				r.Started = instant(t.started)
-				left := max(0, (s.IO.TaskMillis-(now-t.started))/1000)
+				left := max(0, (s.IO.TaskMillis-g.early-(now-t.started))/1000)
 				r.Remaining = &left
 			}
 			if !g.pending {

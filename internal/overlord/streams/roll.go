@@ -3,6 +3,7 @@ package streams
 import (
 	"cmp"
 	"context"
+	"hash/fnv"
 	"maps"
 	"math"
 	"slices"
@@ -44,7 +45,7 @@ func (k *keeper) findFinishing() {
 func (k *keeper) dueGroups() []*group {
 	var due []*group
 	for _, g := range k.reading {
-		if g.began > 0 && k.now()-g.began >= k.spec().IO.TaskMillis {
+		if g.began > 0 && k.now() >= k.dueAt(g) {
 			due = append(due, g)
 		}
 	}
@@ -53,6 +54,29 @@ func (k *keeper) dueGroups() []*group {
 		due = due[:max(0, min(len(due), most-len(k.pending)))]
 	}
 	return due
+}
+
+// dueAt is when a group that reads has read for long enough. Groups that began together don't
+// publish together: each has a moment of its own in the duration of tasks, and its first task reads
+// for a shorter time, at least half of the duration, until those of the group end at it. Who says
+// how many groups may publish at once decides by that.
+func (k *keeper) dueAt(g *group) int64 {
+	io := k.spec().IO
+	if k.tasks < 2 || k.maxRolling() > 0 {
+		return g.began + io.TaskMillis
+	}
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(k.spec().ID())) // a hash does not fail
+	moment := int64(h.Sum32()) + int64(g.id)*io.TaskMillis/int64(k.tasks)
+	past := (g.began - moment) % io.TaskMillis
+	if past < 0 {
+		past += io.TaskMillis
+	}
+	left := io.TaskMillis - past // until the moment comes, above 0
+	if half := io.TaskMillis / 2; left < half {
+		left = half + left/2 // and the next task is nearer to it
+	}
+	return g.began + left
 }
 
 // maxRolling is how many groups may publish at once; 0: all.

@@ -115,6 +115,9 @@ type TaskIO struct {
 	Checkpoints map[int]stream.Positions
 	// MinTime and MaxTime bound the times of rows that are taken, in milliseconds; nil: they don't.
 	MinTime, MaxTime *int64
-	PollMillis       int64
-	Format           json.RawMessage
+	// RefreshMinutes is how long after its making, and how often, a task that still reads moves these
+	// bounds on by as much; 0: it does not.
+	RefreshMinutes int
+	PollMillis     int64
+	Format         json.RawMessage
 }

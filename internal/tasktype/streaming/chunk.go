@@ -10,6 +10,7 @@ import (
 
 	"github.com/hengedb/henge/internal/budget"
 	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/live"
 	"github.com/hengedb/henge/internal/metastore"
@@ -44,8 +45,10 @@ func (r *run) add(ctx context.Context, s *sequence, made *intake.Made) error {
 	var targets []*chunk
 	rows := map[*chunk][]uint32{}
 	var last *chunk
+	now := clock.Millis(r.clock)
 	for i := range b.N {
 		at := b.Cols[0].LongAt(i)
+		r.stats.gap = max(r.stats.gap, now-at)
 		if last == nil || at < last.id.Interval.Start || at >= last.id.Interval.End {
 			var err error
 			if last, err = r.chunkOf(ctx, s, at); err != nil {

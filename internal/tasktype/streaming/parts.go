@@ -16,6 +16,8 @@ type Maker interface {
 	// What is refused for want of memory, or of what may come back (intake.Passes), can be asked
 	// for again.
 	Make(ctx context.Context, records []stream.Record) (*intake.Made, error)
+	// Bound sets the times of rows that are taken, in milliseconds; nil: they have no bound.
+	Bound(minTime, maxTime *int64)
 	// Shape says how segments of the rows are written, without Columns.
 	Shape() segment.Options
 	Close()

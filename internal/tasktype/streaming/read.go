@@ -6,6 +6,7 @@ import (
 	"sort"
 	"time"
 
+	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/stream"
 	"github.com/hengedb/henge/internal/stream/chat"
@@ -208,6 +209,7 @@ func (r *run) step(ctx context.Context, pending []stream.Batch) ([]stream.Batch,
 
 // take makes rows of records, and returns how many of these it took: fewer where memory is scarce.
 func (r *run) take(ctx context.Context, s *sequence, p stream.Partition, records []stream.Record) (int, error) {
+	r.moveBounds()
 	for {
 		made, err := r.maker.Make(ctx, records)
 		if refused(err) {
@@ -231,6 +233,29 @@ func (r *run) take(ctx context.Context, s *sequence, p stream.Partition, records
 		}
 		return len(records), err
 	}
+}
+
+// moveBounds moves the times of rows that are taken on, when the task reads for longer than it was
+// made for.
+func (r *run) moveBounds() {
+	io := &r.job.io
+	every := int64(io.RefreshMinutes) * time.Minute.Milliseconds()
+	if every == 0 || io.MinTime == nil && io.MaxTime == nil {
+		return
+	}
+	by := max(0, clock.Millis(r.clock)-r.task.Created) / every * every
+	if by == r.moved {
+		return
+	}
+	r.moved = by
+	move := func(at *int64) *int64 {
+		if at == nil {
+			return nil
+		}
+		next := *at + by
+		return &next
+	}
+	r.maker.Bound(move(io.MinTime), move(io.MaxTime))
 }
 
 // askCheckpoint asks for new ends of the newest sequence, if the task is paused for that.

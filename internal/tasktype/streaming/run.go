@@ -56,6 +56,7 @@ type run struct {
 	maxBytes     int64
 	lastPersist  time.Time
 	lastCut      time.Time
+	moved        int64 // by how much the bounds of times were moved on, in milliseconds
 	rest         time.Duration
 	asking       bool   // the task is paused since it asks for a checkpoint
 	stuck        func() // ends the problem that the stream can't be read; nil: there is none

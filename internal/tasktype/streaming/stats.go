@@ -17,6 +17,7 @@ type stats struct {
 	clock func() time.Time
 	// Of the goroutine that reads: the greatest time of a row, and when metrics were told last.
 	latest   int64
+	gap      int64 // the greatest between a row and when it came, since that was told
 	measured time.Time
 
 	mu struct {
@@ -46,7 +47,7 @@ type average struct {
 }
 
 func newStats(now func() time.Time) *stats {
-	s := &stats{clock: now, latest: math.MinInt64, measured: now()}
+	s := &stats{clock: now, latest: math.MinInt64, gap: math.MinInt64, measured: now()}
 	s.mu.thrownAway, s.mu.records, s.mu.toldWhy = map[string]int64{}, map[stream.Partition]int64{}, map[string]int64{}
 	s.mu.rates = [3]average{{minutes: 1}, {minutes: 5}, {minutes: 15}}
 	s.mu.ticked, s.mu.available = now(), true
@@ -167,5 +168,9 @@ func (s *stats) tell(r *run, now time.Time) {
 	r.meter.Note(r.measured("ingest/sink/count"), float64(len(r.open)))
 	if s.latest != math.MinInt64 {
 		r.meter.Note(r.measured("ingest/events/messageGap"), float64(now.UnixMilli()-s.latest))
+	}
+	if s.gap != math.MinInt64 {
+		r.meter.Note(r.measured("ingest/events/maxMessageGap"), float64(s.gap))
+		s.gap = math.MinInt64
 	}
 }

@@ -162,9 +162,13 @@ func (*topicReader) Close() error { return nil }
 type texts struct {
 	o      MakerOptions
 	refuse func() error
+
+	minTime, maxTime *int64
 }
 
 func (*texts) Close() {}
+
+func (m *texts) Bound(minTime, maxTime *int64) { m.minTime, m.maxTime = minTime, maxTime }
 
 func (m *texts) Shape() segment.Options {
 	return segment.Options{SortOrder: []string{segment.TimeColumn}, QueryGranularity: "NONE"}
@@ -271,7 +275,7 @@ func newWorld(t *testing.T, partitions int) *world {
 		Running: w.running, Segments: LiveSegments(w.set),
 		Source: func(context.Context, stream.Config) (stream.Source, error) { return w.topic, nil },
 		Maker: func(o MakerOptions) (Maker, error) {
-			return &texts{o, func() error {
+			return &texts{o: o, refuse: func() error {
 				if w.refuse != nil {
 					return w.refuse()
 				}

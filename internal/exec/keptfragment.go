@@ -63,7 +63,8 @@ func (k *KeptFragment) bare(n plan.Node) (plan.Node, bool) {
 	return plan.WithInputs(n, []plan.Node{in}), true
 }
 
-// Key is the key of one segment, of which the file has a fingerprint, with rows in an interval, of which those in another one count.
+// Key is the key of one segment, of which the file has a fingerprint, with rows in an interval, of
+// which those in another one count.
 func (k *KeptFragment) Key(id, file string, interval, visible chrono.Interval) RowKey {
 	seen := []chrono.Interval{visible}
 	if k.times != nil {

@@ -153,8 +153,8 @@ func keptBase(n plan.Node, zone string) []byte {
 }
 
 // keptKey is the key of a plan over one segment, of which it sees all rows or, where that is cut,
-// those at some times. The file is its fingerprint: a metastore that has lost its last moments gives
-// ids again.
+// those at some times. The file is its fingerprint: a metastore that has lost its last moments
+// gives ids again.
 func keptKey(base []byte, id, file string, cut bool, times []chrono.Interval) RowKey {
 	h := sha256.New()
 	h.Write(base)

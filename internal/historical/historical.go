@@ -96,7 +96,8 @@ func (h *Historical) leaveOther(ctx context.Context, id, fingerprint string) boo
 	if !h.cache.HoldsOther(id, fingerprint) {
 		return false
 	}
-	h.log.WarnContext(ctx, "a segment was loaded from another file than the one it has now, and is dropped", "segment", id, "fingerprint", fingerprint)
+	h.log.WarnContext(ctx, "a segment was loaded from another file than the one it has now, and is dropped", "segment", id,
+		"fingerprint", fingerprint)
 	h.drop(ctx, id)
 	return true
 }

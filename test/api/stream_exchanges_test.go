@@ -186,7 +186,8 @@ func (c *scene) count(dataSource string, rows int) {
 func (c *scene) idle(dataSource string) {
 	c.t.Helper()
 	server.Until(c.t, "the tasks of ["+dataSource+"] have ended", func() bool {
-		got, err := c.s.Query(context.Background(), "SELECT COUNT(*) FROM sys.tasks WHERE datasource = '"+dataSource+"' AND status = 'RUNNING'")
+		got, err := c.s.Query(context.Background(),
+			"SELECT COUNT(*) FROM sys.tasks WHERE datasource = '"+dataSource+"' AND status = 'RUNNING'")
 		return err == nil && fmt.Sprint(got) == "[[0]]"
 	})
 }
@@ -263,7 +264,8 @@ func TestStreamingExchanges(t *testing.T) {
 		},
 		"sys-segments-published": func() {
 			server.Until(t, "the segment is published", func() bool {
-				got, err := c.s.Query(context.Background(), "SELECT COUNT(*) FROM sys.segments WHERE datasource = 'g_stream' AND is_published = 1 AND is_available = 1 AND is_realtime = 0")
+				got, err := c.s.Query(context.Background(), "SELECT COUNT(*) FROM sys.segments WHERE datasource = 'g_stream' "+
+					"AND is_published = 1 AND is_available = 1 AND is_realtime = 0")
 				return err == nil && fmt.Sprint(got) == "[[1]]"
 			})
 		},
@@ -307,7 +309,8 @@ func TestStreamingExchanges(t *testing.T) {
 			now := time.Now().UTC()
 			for i := range 10 {
 				at := now.Add(-time.Duration(i) * 24 * time.Hour) // three are not too old
-				c.produce("g_late", 0, fmt.Sprintf(`{"time":"%s","channel":"#late","page":"p","user":"u","added":%d}`, at.Format(time.RFC3339), i))
+				row := fmt.Sprintf(`{"time":"%s","channel":"#late","page":"p","user":"u","added":%d}`, at.Format(time.RFC3339), i)
+				c.produce("g_late", 0, row)
 			}
 			c.post("", lateSpec)
 			c.count("g_late", 3)
@@ -326,9 +329,11 @@ func TestStreamingExchanges(t *testing.T) {
 }
 
 // lateSpec rejects what is older than sixty hours.
-const lateSpec = `{"type":"kafka","spec":{"ioConfig":{"type":"kafka","consumerProperties":{"bootstrap.servers":"` + recordedBroker + `"},"topic":"g_late",
+const lateSpec = `{"type":"kafka","spec":{"ioConfig":{"type":"kafka","consumerProperties":{"bootstrap.servers":"` + recordedBroker + `"},
+	"topic":"g_late",
 	"inputFormat":{"type":"json"},"useEarliestOffset":true,"period":"PT2S","startDelay":"PT1S","lateMessageRejectionPeriod":"PT60H"},
-	"tuningConfig":{"type":"kafka","offsetFetchPeriod":"PT5S"},"dataSchema":{"dataSource":"g_late","timestampSpec":{"column":"time","format":"iso"},
+	"tuningConfig":{"type":"kafka","offsetFetchPeriod":"PT5S"},
+	"dataSchema":{"dataSource":"g_late","timestampSpec":{"column":"time","format":"iso"},
 	"dimensionsSpec":{"dimensions":["channel","page","user",{"type":"long","name":"added"}]},
 	"granularitySpec":{"queryGranularity":"none","rollup":false,"segmentGranularity":"day"}}}}`
 
@@ -350,10 +355,13 @@ func (c *scene) recorded(name string) string {
 
 // faultSpec is a specification of the family stream-faults.
 func faultSpec(dataSource, topic, servers, io, dimensions string) string {
-	return fmt.Sprintf(`{"type":"kafka","spec":{"ioConfig":{"type":"kafka","consumerProperties":{"default.api.timeout.ms":"2000","request.timeout.ms":"2000",
+	return fmt.Sprintf(`{"type":"kafka","spec":{"ioConfig":{"type":"kafka",
+		"consumerProperties":{"default.api.timeout.ms":"2000","request.timeout.ms":"2000",
 		"bootstrap.servers":"%s"},"topic":"%s","inputFormat":{"type":"json"},"useEarliestOffset":true,"period":"PT1S","startDelay":"PT1S",
-		"completionTimeout":"PT2M"%s},"tuningConfig":{"type":"kafka","offsetFetchPeriod":"PT5S","maxSavedParseExceptions":5,"shutdownTimeout":"PT5S",
-		"httpTimeout":"PT2S"},"dataSchema":{"dataSource":"%s","timestampSpec":{"column":"time","format":"iso"},"dimensionsSpec":{"dimensions":[%s]},
+		"completionTimeout":"PT2M"%s},"tuningConfig":{"type":"kafka","offsetFetchPeriod":"PT5S","maxSavedParseExceptions":5,
+		"shutdownTimeout":"PT5S",
+		"httpTimeout":"PT2S"},"dataSchema":{"dataSource":"%s","timestampSpec":{"column":"time","format":"iso"},
+		"dimensionsSpec":{"dimensions":[%s]},
 		"granularitySpec":{"queryGranularity":"none","rollup":false,"segmentGranularity":"day"}}}}`, servers, topic, io, dataSource, dimensions)
 }
 
@@ -375,7 +383,9 @@ func TestStreamFaultExchanges(t *testing.T) {
 		"create-no-topic": func() { c.post("", faultSpec("g_nobroker", "g_f1", dead, "", dimensions)) },
 		"no-broker-early-status": func() {
 			c.post("", faultSpec("g_dim", "g_f1", c.broker, "", `"channel",{"type":"frob","name":"page"}`))
-			c.until("g_nobroker", "it connects", func(s state) bool { return s.DetailedState == "CONNECTING_TO_STREAM" && len(s.RecentErrors) == 0 })
+			c.until("g_nobroker", "it connects", func(s state) bool {
+				return s.DetailedState == "CONNECTING_TO_STREAM" && len(s.RecentErrors) == 0
+			})
 		},
 		"no-broker-health": func() {
 			for _, id := range []string{"g_nobroker", "g_notopic"} {
@@ -385,7 +395,9 @@ func TestStreamFaultExchanges(t *testing.T) {
 		},
 		"no-broker-suspended-status": func() {
 			c.post("/g_nobroker/suspend", "")
-			c.until("g_nobroker", "it tries", func(s state) bool { return s.DetailedState == "CONNECTING_TO_STREAM" && len(s.RecentErrors) == 1 })
+			c.until("g_nobroker", "it tries", func(s state) bool {
+				return s.DetailedState == "CONNECTING_TO_STREAM" && len(s.RecentErrors) == 1
+			})
 		},
 		"create-failing": func() {
 			for _, id := range []string{"g_nobroker", "g_notopic", "g_noformat"} {
@@ -395,7 +407,8 @@ func TestStreamFaultExchanges(t *testing.T) {
 		},
 		"failing-parse-errors": func() {
 			server.Until(t, "tasks have failed", func() bool {
-				got, err := c.s.Query(context.Background(), "SELECT task_id FROM sys.tasks WHERE datasource = 'g_fail' AND status = 'FAILED' ORDER BY created_time LIMIT 2")
+				got, err := c.s.Query(context.Background(), "SELECT task_id FROM sys.tasks WHERE datasource = 'g_fail' "+
+					"AND status = 'FAILED' ORDER BY created_time LIMIT 2")
 				if err == nil && len(got) == 2 {
 					c.player.Remember("t_fail", fmt.Sprint(got[0][0]))
 				}

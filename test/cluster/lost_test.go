@@ -141,10 +141,12 @@ func TestIDsThatAreGivenAgainWhileNobodyDrops(t *testing.T) {
 	putBack := postgres.Remember(t, store)
 	add := func(n int) (id string) {
 		t.Helper()
-		if err := c.Ingest(t.Context(), fmt.Sprintf("INSERT INTO wiki SELECT TIMESTAMP '2024-01-01' AS __time, %d AS n PARTITIONED BY DAY", n), nil); err != nil {
+		if err := c.Ingest(t.Context(), fmt.Sprintf(
+			"INSERT INTO wiki SELECT TIMESTAMP '2024-01-01' AS __time, %d AS n PARTITIONED BY DAY", n), nil); err != nil {
 			t.Fatal(err)
 		}
-		return ask(t, c, "SELECT segment_id FROM sys.segments WHERE datasource = 'wiki' AND \"start\" LIKE '2024-01-01%' ORDER BY partition_num DESC LIMIT 1")
+		return ask(t, c, "SELECT segment_id FROM sys.segments WHERE datasource = 'wiki' "+
+			"AND \"start\" LIKE '2024-01-01%' ORDER BY partition_num DESC LIMIT 1")
 	}
 	forgotten := add(1000)
 	held("2/10")

@@ -45,7 +45,9 @@ func TestEachIdIsCountedOnce(t *testing.T) {
 func TestEachIdIsCountedOnceByProcesses(t *testing.T) {
 	store, dir := postgres.URL(t), t.TempDir()
 	var cast []*actor
-	for i, roles := range [][]string{{"router", "broker"}, {"coordinator", "overlord"}, {"coordinator", "overlord"}, {"worker"}, {"worker"}, {"historical"}} {
+	for i, roles := range [][]string{
+		{"router", "broker"}, {"coordinator", "overlord"}, {"coordinator", "overlord"}, {"worker"}, {"worker"}, {"historical"},
+	} {
 		arguments := append([]string{"server", "--data", filepath.Join(dir, fmt.Sprint("node", i))}, roles...)
 		for _, set := range []string{
 			"service.metadata.storage.type=postgresql", "service.metadata.storage.connector.connectURI=" + store,

@@ -20,6 +20,10 @@ import (
 type client struct {
 	base string
 	http *http.Client
+	// user is who the client logs in as; "": nobody.
+	user string
+	// ask, if not nil, is called once for a user and a password when the server wants them.
+	ask func() (user, password string, err error)
 }
 
 const defaultServer = "http://localhost:8888"
@@ -35,6 +39,34 @@ func newClient(base string) *client {
 // do sends a request with a JSON body (nil: none) and returns the body of a 2xx answer, which the
 // caller closes.
 func (c *client) do(ctx context.Context, method, path string, body any) (io.ReadCloser, error) {
+	resp, err := c.send(ctx, method, path, body)
+	if err == nil && resp.StatusCode == http.StatusUnauthorized && c.ask != nil {
+		_ = resp.Body.Close() // it says nothing more
+		user, password, err := c.ask()
+		if err != nil {
+			return nil, err
+		}
+		c.ask = nil
+		c.logIn(user, password)
+		resp, err = c.send(ctx, method, path, body)
+		if err != nil {
+			return nil, err
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	if resp.StatusCode >= 200 && resp.StatusCode < 300 {
+		return resp.Body, nil
+	}
+	defer resp.Body.Close()
+	if err := c.refusal(resp, method, path); err != nil {
+		return nil, err
+	}
+	return nil, readFault(resp)
+}
+
+func (c *client) send(ctx context.Context, method, path string, body any) (*http.Response, error) {
 	var content io.Reader
 	if body != nil {
 		text, err := json.Marshal(body)
@@ -57,11 +89,7 @@ func (c *client) do(ctx context.Context, method, path string, body any) (io.Read
 		}
 		return nil, &noServerError{c.base, err}
 	}
-	if resp.StatusCode >= 200 && resp.StatusCode < 300 {
-		return resp.Body, nil
-	}
-	defer resp.Body.Close()
-	return nil, readFault(resp)
+	return resp, nil
 }
 
 // errNoServer is what errors are that say that no server answers, or stopped to.

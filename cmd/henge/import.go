@@ -44,7 +44,7 @@ var parts = []string{"segments", "rules", "config", "compaction", "lookups", "su
 
 func importCommand() *cobra.Command {
 	o := importOptions{clock: clock.System()}
-	var server string
+	var who login
 	cmd := &cobra.Command{
 		Use:   "import",
 		Short: "Bring a cluster of the reference system over: segments, rules, settings, lookups, supervisors, offsets",
@@ -67,7 +67,11 @@ streams are kept for them. What the server refuses is named at the end.`,
   henge import --metadata old.sqlite --only rules,lookups`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			o.client, o.out = newClient(server), cmd.OutOrStdout()
+			var err error
+			if o.client, err = who.client(cmd); err != nil {
+				return err
+			}
+			o.out = cmd.OutOrStdout()
 			o.line = &statusLine{w: cmd.ErrOrStderr(), clock: o.clock}
 			return o.run(cmd.Context())
 		},
@@ -81,7 +85,7 @@ streams are kept for them. What the server refuses is named at the end.`,
 	f.StringSliceVar(&o.only, "only", parts, "what to bring over")
 	f.IntVar(&o.atOnce, "tasks", 2, "how many tasks to keep submitted at once")
 	f.BoolVar(&o.dryRun, "dry-run", false, "only say what would be done")
-	f.StringVar(&server, "server", defaultServer, "Router of the cluster to import into")
+	who.add(f, "Router of the cluster to import into")
 	return cmd
 }
 

@@ -16,7 +16,8 @@ import (
 
 func ingestCommand() *cobra.Command {
 	o := &ingestOptions{clock: clock.System()}
-	var server, header string
+	var header string
+	var who login
 	var columns []string
 	cmd := &cobra.Command{
 		Use:   "ingest FILE... --into DATASOURCE",
@@ -58,7 +59,10 @@ that was given a --channel goes on where it ended when it runs again with the sa
 			if err := o.check(header, columns); err != nil {
 				return err
 			}
-			o.client = newClient(server)
+			var err error
+			if o.client, err = who.client(cmd); err != nil {
+				return err
+			}
 			o.in, o.out, o.err = cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr()
 			if o.live {
 				return o.runLive(cmd.Context(), args, cmd.Flags().Changed)
@@ -86,7 +90,7 @@ that was given a --channel goes on where it ended when it runs again with the sa
 	cmd.Flags().StringVar(&o.channel, "channel", "",
 		"name under which the server remembers how many rows of the input it has, with --live; random if not given")
 	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "show the SQL and stop")
-	cmd.Flags().StringVar(&server, "server", defaultServer, "address of the server")
+	who.add(cmd.Flags(), "address of the server")
 	return cmd
 }
 

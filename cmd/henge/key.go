@@ -46,13 +46,13 @@ The whole key is shown once, when it is created or rotated. Give it to henge its
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	var server string
-	cmd.PersistentFlags().StringVar(&server, "server", defaultServer, "address of the server")
-	cmd.AddCommand(keyCreateCommand(&server), keyListCommand(&server), keyRotateCommand(&server), keyRevokeCommand(&server))
+	who := &login{}
+	who.add(cmd.PersistentFlags(), "address of the server")
+	cmd.AddCommand(keyCreateCommand(who), keyListCommand(who), keyRotateCommand(who), keyRevokeCommand(who))
 	return cmd
 }
 
-func keyCreateCommand(server *string) *cobra.Command {
+func keyCreateCommand(who *login) *cobra.Command {
 	var roles, networks []string
 	var description, expires, lifetime string
 	cmd := &cobra.Command{
@@ -71,7 +71,11 @@ func keyCreateCommand(server *string) *cobra.Command {
 				body["networks"] = networks
 			}
 			var key apiKey
-			if err := newClient(*server).call(cmd.Context(), http.MethodPost, keysPath, body, &key); err != nil {
+			c, err := who.client(cmd)
+			if err != nil {
+				return err
+			}
+			if err := c.call(cmd.Context(), http.MethodPost, keysPath, body, &key); err != nil {
 				return err
 			}
 			return showSecret(cmd, key)
@@ -93,7 +97,7 @@ func showSecret(cmd *cobra.Command, key apiKey) error {
 	return err
 }
 
-func keyListCommand(server *string) *cobra.Command {
+func keyListCommand(who *login) *cobra.Command {
 	var format string
 	cmd := &cobra.Command{
 		Use: "list", Short: "List the API keys, without their secrets", Args: cobra.NoArgs,
@@ -101,7 +105,11 @@ func keyListCommand(server *string) *cobra.Command {
 			if format != "table" && format != "json" {
 				return fault.InvalidInput("Format [%s] is unknown; use table or json", format)
 			}
-			body, err := newClient(*server).do(cmd.Context(), http.MethodGet, keysPath, nil)
+			c, err := who.client(cmd)
+			if err != nil {
+				return err
+			}
+			body, err := c.do(cmd.Context(), http.MethodGet, keysPath, nil)
 			if err != nil {
 				return err
 			}
@@ -156,7 +164,7 @@ func keyLines(keys []apiKey) (string, error) {
 	return out.String() + "\n", nil
 }
 
-func keyRotateCommand(server *string) *cobra.Command {
+func keyRotateCommand(who *login) *cobra.Command {
 	var overlap string
 	cmd := &cobra.Command{
 		Use: "rotate ID", Short: "Give an API key a new secret and show it", Args: cobra.ExactArgs(1),
@@ -167,7 +175,11 @@ func keyRotateCommand(server *string) *cobra.Command {
 			}
 			var key apiKey
 			path := keysPath + "/" + url.PathEscape(keyID(args[0])) + "/rotate"
-			if err := newClient(*server).call(cmd.Context(), http.MethodPost, path, body, &key); err != nil {
+			c, err := who.client(cmd)
+			if err != nil {
+				return err
+			}
+			if err := c.call(cmd.Context(), http.MethodPost, path, body, &key); err != nil {
 				return err
 			}
 			return showSecret(cmd, key)
@@ -177,11 +189,15 @@ func keyRotateCommand(server *string) *cobra.Command {
 	return cmd
 }
 
-func keyRevokeCommand(server *string) *cobra.Command {
+func keyRevokeCommand(who *login) *cobra.Command {
 	return &cobra.Command{
 		Use: "revoke ID", Short: "Revoke an API key for good", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return newClient(*server).call(cmd.Context(), http.MethodDelete, keysPath+"/"+url.PathEscape(keyID(args[0])), nil, nil)
+			c, err := who.client(cmd)
+			if err != nil {
+				return err
+			}
+			return c.call(cmd.Context(), http.MethodDelete, keysPath+"/"+url.PathEscape(keyID(args[0])), nil, nil)
 		},
 	}
 }

@@ -128,7 +128,11 @@ func (p *pusher) request(ctx context.Context, method, path, contentType string, 
 	}
 	resp.Body = io.NopCloser(bytes.NewReader(text))
 	after := retryAfter(resp.Header.Get("Retry-After"), p.clock.Now())
-	return &pushRefusal{status: resp.StatusCode, after: after, cause: readFault(resp)}
+	cause := p.client.refusal(resp, method, path)
+	if cause == nil {
+		cause = readFault(resp)
+	}
+	return &pushRefusal{status: resp.StatusCode, after: after, cause: cause}
 }
 
 // retryAfter reads the header, a number of seconds or a date; 0: there is none.

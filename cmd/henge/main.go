@@ -86,7 +86,7 @@ A first try, with no data of your own:
 	}
 	root.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	root.AddCommand(serverCommand(), sqlCommand(), ingestCommand(), streamCommand(), sampleCommand(), inspectCommand(), backupCommand(),
-		restoreCommand(), importCommand(), keyCommand())
+		restoreCommand(), importCommand(), keyCommand(), userCommand(), roleCommand())
 	return root
 }
 

@@ -23,7 +23,8 @@ import (
 
 func sqlCommand() *cobra.Command {
 	s := &session{clock: clock.System()}
-	var query, server string
+	var query string
+	var who login
 	cmd := &cobra.Command{
 		Use:   "sql [FILE]",
 		Short: "Ask in SQL: one query, a file of statements, or a prompt",
@@ -37,7 +38,10 @@ INSERT and REPLACE statements run as tasks; henge waits for their end.`,
   henge sql`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s.client = newClient(server)
+			var err error
+			if s.client, err = who.client(cmd); err != nil {
+				return err
+			}
 			s.out, s.err = cmd.OutOrStdout(), cmd.ErrOrStderr()
 			switch s.format {
 			case "table", "csv", "json":
@@ -69,7 +73,7 @@ INSERT and REPLACE statements run as tasks; henge waits for their end.`,
 	cmd.Flags().StringVarP(&query, "query", "q", "", "the query to run")
 	cmd.Flags().StringVar(&s.format, "format", "table", "form of the answer: table, csv or json")
 	cmd.Flags().BoolVar(&s.timing, "timing", false, "print how long each statement took")
-	cmd.Flags().StringVar(&server, "server", defaultServer, "address of the server (its Router or Broker)")
+	who.add(cmd.Flags(), "address of the server (its Router or Broker)")
 	return cmd
 }
 

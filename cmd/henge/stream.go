@@ -21,7 +21,7 @@ const supervisorPath = "/service/indexer/v1/supervisor"
 
 func streamCommand() *cobra.Command {
 	o := &streamOptions{clock: clock.System()}
-	var server string
+	var who login
 	cmd := &cobra.Command{
 		Use:   "stream --kafka HOST[,HOST] --topic TOPIC --into DATASOURCE",
 		Short: "Load a topic of Kafka as it is written, and manage the supervisors that do so",
@@ -51,11 +51,15 @@ The supervisor goes on when this command has ended. The commands below list, sho
 			if err := o.check(); err != nil {
 				return err
 			}
-			o.client, o.out, o.err = newClient(server), cmd.OutOrStdout(), cmd.ErrOrStderr()
+			var err error
+			if o.client, err = who.client(cmd); err != nil {
+				return err
+			}
+			o.out, o.err = cmd.OutOrStdout(), cmd.ErrOrStderr()
 			return o.run(cmd.Context())
 		},
 	}
-	cmd.PersistentFlags().StringVar(&server, "server", defaultServer, "address of the server")
+	who.add(cmd.PersistentFlags(), "address of the server")
 	o.flags(cmd)
 	for _, c := range []struct {
 		use, short string
@@ -69,7 +73,11 @@ The supervisor goes on when this command has ended. The commands below list, sho
 	} {
 		wanted := strings.Count(c.use, " ")
 		run := func(cmd *cobra.Command, args []string) error {
-			return c.run(cmd.Context(), newClient(server), cmd.OutOrStdout(), strings.Join(args, ""))
+			client, err := who.client(cmd)
+			if err != nil {
+				return err
+			}
+			return c.run(cmd.Context(), client, cmd.OutOrStdout(), strings.Join(args, ""))
 		}
 		cmd.AddCommand(&cobra.Command{Use: c.use, Short: c.short, Args: cobra.ExactArgs(wanted), RunE: run})
 	}

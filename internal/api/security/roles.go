@@ -215,7 +215,7 @@ func (a *API) createGroup(w http.ResponseWriter, r *http.Request, of Authorizer)
 		Roles   []string `json:"roles"`
 	}
 	if text != nil {
-		if err := jsontext.Read(text, &body); err != nil {
+		if err := jsontext.Unmarshal(text, &body); err != nil {
 			return fault.InvalidInput("The group mapping can't be read: %s", fault.JSONProblem(err))
 		}
 	}

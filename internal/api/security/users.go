@@ -103,7 +103,7 @@ func (a *API) setPassword(w http.ResponseWriter, r *http.Request, of Authenticat
 		Iterations *int    `json:"iterations"`
 	}
 	if text != nil {
-		if err := jsontext.Read(text, &body); err != nil {
+		if err := jsontext.Unmarshal(text, &body); err != nil {
 			return fault.InvalidInput("The credentials can't be read: %s", fault.JSONProblem(err))
 		}
 	}

@@ -70,7 +70,16 @@ func (e Escalated) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 		return nil, err
 	}
-	return e.RoundTripper.RoundTrip(r)
+	resp, err := e.RoundTripper.RoundTrip(r)
+	if by, ok := e.By.(learner); ok && err == nil {
+		by.Answered(r, resp)
+	}
+	return resp, err
+}
+
+// learner is an Escalator that looks at answers, for what saves it credentials at the next request.
+type learner interface {
+	Answered(r *http.Request, resp *http.Response)
 }
 
 // CloseIdleConnections closes those of the transport below.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/hengedb/henge/internal/api/edge"
+	"github.com/hengedb/henge/internal/auth/kerberos"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/keystore"
 	"github.com/hengedb/henge/internal/obs"
@@ -47,6 +48,7 @@ func (f *forward) ServeHTTP(w http.ResponseWriter, r *http.Request) error {
 				p.Out.Header.Set("Accept-Encoding", "identity")
 			}
 			p.SetXForwarded()
+			passCookie(p.Out, w.Header())
 		},
 		Transport:     f,
 		FlushInterval: -1,
@@ -68,6 +70,21 @@ func (f *forward) ServeHTTP(w http.ResponseWriter, r *http.Request) error {
 		return failed
 	}
 	return fault.Unavailable("The process that the request was passed on to did not answer").WithCause(failed)
+}
+
+// passCookie has a request that came with a ticket of Kerberos go on with the cookie that was given
+// for it: the ticket is for this process only.
+func passCookie(out *http.Request, answer http.Header) {
+	scheme, _, _ := strings.Cut(out.Header.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, "Negotiate") {
+		return
+	}
+	for _, c := range (&http.Response{Header: answer}).Cookies() {
+		if c.Name == kerberos.CookieName && c.Value != "" {
+			out.Header.Del("Authorization")
+			out.AddCookie(&http.Cookie{Name: c.Name, Value: c.Value})
+		}
+	}
 }
 
 // spoken returns a path under the name that the client used for the product.

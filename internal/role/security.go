@@ -11,6 +11,7 @@ func (n *Node) builders() auth.Builders {
 	b := auth.BuiltIn()
 	b.Authenticators["basic"], b.Authorizers["basic"] = n.users.authenticator, n.users.authorizer
 	b.Authenticators["keys"] = n.tokens.keys
+	b.Authenticators["kerberos"], b.Escalators["kerberos"] = n.ticketsOf, n.ticketsFor
 	return b
 }
 

@@ -20,6 +20,8 @@ const strictTransport = "max-age=63072000; includeSubDomains"
 type transport struct {
 	server *keystore.Server // nil: no port answers HTTPS
 	client *keystore.Client
+	// others are clients of what is no process of the cluster, whose files are read again likewise.
+	others []keystore.Reloader
 }
 
 // openTLS reads certificates and keys, so that a process whose files are wrong does not start.
@@ -158,7 +160,7 @@ func (n *Node) followTLS(ctx context.Context) {
 	}
 	period := time.Duration(max(1, n.settings.Int("service.server.https.reloadSslContextSeconds"))) * time.Second
 	n.roles.Go(func() error {
-		keystore.Follow(ctx, n.o.Clock, period, n.o.Log, n.tls.server, n.tls.client)
+		keystore.Follow(ctx, n.o.Clock, period, n.o.Log, append([]keystore.Reloader{n.tls.server, n.tls.client}, n.tls.others...)...)
 		return nil
 	})
 }

@@ -81,8 +81,12 @@ func (u *userbase) authenticator(p auth.Part) (auth.Authenticator, error) {
 	switch kind := p.Text("credentialsValidator.type"); kind {
 	case "metadata":
 		f.Validator = s.of
+	case "ldap":
+		if f.Validator, err = u.n.directoryOf(p); err != nil {
+			return nil, err
+		}
 	default:
-		return nil, fault.InvalidInput("Value [%s] of setting [%scredentialsValidator.type] is not a known type; it is one of [metadata]",
+		return nil, fault.InvalidInput("Value [%s] of setting [%scredentialsValidator.type] is not a known type; it is one of [ldap, metadata]",
 			kind, p.Prefix)
 	}
 	s.stored = basic.NewUsers(security.NewStore(u.n.store), p.Name, u.n.o.Clock)
@@ -125,8 +129,8 @@ func (u *userbase) open(ctx, background context.Context) error {
 	u.o.Coordinator = u.n.has(cluster.Coordinator)
 	u.o.ExposeHashes = set.Bool("service.auth.basic.exposeHashes")
 	u.o.MaxBytes = set.Bytes("service.server.http.maxConfigBytes", 0)
-	if set.Text("service.escalator.type") != "noop" {
-		u.o.Internal = set.Text("service.escalator.internalClientUsername")
+	if u.n.security != nil && set.Text("service.escalator.type") != "noop" {
+		u.o.Internal = u.n.security.Escalator().Identity().Name
 	}
 	var parts []*basic.Part
 	for _, a := range u.authenticators {

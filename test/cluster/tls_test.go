@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/hengedb/henge/internal/testkit/certs"
+	"github.com/hengedb/henge/internal/testkit/kdc"
 	"github.com/hengedb/henge/internal/testkit/server"
 )
 
@@ -141,5 +142,46 @@ func TestTLSIsTurnedOnProcessByProcess(t *testing.T) {
 	rows, err := c.Query(t.Context(), "SELECT plaintext_port > 0, tls_port > 0, COUNT(*) FROM sys.servers GROUP BY 1, 2 ORDER BY 1, 2")
 	if err != nil || fmt.Sprint(rows) != "[[0 1 1] [1 0 5] [1 1 1]]" && fmt.Sprint(rows) != "[[false true 1] [true false 5] [true true 1]]" {
 		t.Errorf("rows %v, %v", rows, err)
+	}
+}
+
+// TestTicketsInACluster has processes know each other and their users by tickets of Kerberos, over
+// TLS. A Router passes a user's request on with a cookie: the ticket is for the Router.
+func TestTicketsInACluster(t *testing.T) {
+	k := kdc.Start(t)
+	t.Setenv("KRB5_CONFIG", k.Config)
+	root := certs.Authority(t, "root")
+	folder := t.TempDir()
+	root.Issue(t, "localhost").WritePEM(t, folder)
+	authority := certs.Write(t, folder, "ca.pem", root.ChainPEM())
+	keys, people := k.Keytab(t, "HTTP/localhost"), k.Keytab(t, "admin")
+	const in, by = "service.auth.authenticator.krb.", "service.auth.authorizer.az."
+	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: root.Pool()}}
+	t.Cleanup(transport.CloseIdleConnections)
+	c := server.StartCluster(t, server.ClusterOptions{
+		HTTP: &http.Client{Transport: transport},
+		Settings: []string{
+			"service.enableTlsPort=true", "service.enablePlaintextPort=false", "service.server.https.keyStorePath=" + folder,
+			"service.client.https.trustStorePath=" + authority,
+			`service.auth.authenticatorChain=["krb"]`, in + "type=kerberos", in + "authorizerName=az",
+			in + "serverPrincipal=HTTP/_HOST@" + kdc.Realm, in + "serverKeytab=" + keys, in + "cookieSignatureSecret=lintel",
+			`service.auth.authorizers=["az"]`, by + "type=basic",
+			"service.escalator.type=kerberos", "service.escalator.authorizerName=az",
+			"service.escalator.internalClientPrincipal=service_system@" + kdc.Realm,
+			"service.escalator.internalClientKeytab=" + k.Keytab(t, "service_system"),
+		},
+		Processes: [][]string{{"router"}, {"broker"}, {"coordinator", "overlord"}, {"historical"}, {"worker"}},
+	})
+	k.Login(t, people, "admin")
+	get := func(path string) string {
+		return k.Run(t, "curl", "-s", "--cacert", authority, "--negotiate", "-u", ":", c.Addresses["router"]+path)
+	}
+	c.Until("the roles are loaded", func() bool { return strings.HasPrefix(get("/service/coordinator/v1/leader"), "https://localhost:") })
+	c.Until("the leader of the tasks knows the worker", func() bool {
+		return strings.Contains(get("/service/indexer/v1/workers"), `"scheme":"https"`)
+	})
+	status, _, err := c.Send(t.Context(), "router", http.MethodGet, "/service/coordinator/v1/leader", "")
+	if err != nil || status != http.StatusUnauthorized {
+		t.Errorf("without a ticket: %d %v", status, err)
 	}
 }

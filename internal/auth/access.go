@@ -3,6 +3,7 @@ package auth
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync/atomic"
 
 	"github.com/hengedb/henge/internal/fault"
@@ -106,6 +107,9 @@ func (a *Access) Name() string {
 	return ""
 }
 
+// Known tells whether a chain of authenticators has found the identity out.
+func (a *Access) Known() bool { return a != nil && a.o != nil }
+
 // Limited tells whether security is configured, so that there is something to refuse.
 func (a *Access) Limited() bool {
 	if a == nil {
@@ -181,4 +185,30 @@ func Of(ctx context.Context) *Access {
 		return a
 	}
 	return &Access{}
+}
+
+// MayRead tells whether a datasource may be read.
+func (a *Access) MayRead(ctx context.Context, dataSource string) bool {
+	return a.May(ctx, Reads(Datasource, dataSource))
+}
+
+// Readable returns the items of a list that are of datasources that may be read. An empty list is a
+// decision, too. The list is not used afterwards.
+func Readable[T any](ctx context.Context, a *Access, list []T, dataSource func(T) string) []T {
+	a.Pass()
+	known := map[string]bool{}
+	return slices.DeleteFunc(list, func(item T) bool {
+		name := dataSource(item)
+		yes, asked := known[name]
+		if !asked {
+			yes = a.MayRead(ctx, name)
+			known[name] = yes
+		}
+		return !yes
+	})
+}
+
+// ReadableNames is Readable of names of datasources.
+func ReadableNames(ctx context.Context, a *Access, names []string) []string {
+	return Readable(ctx, a, names, func(name string) string { return name })
 }

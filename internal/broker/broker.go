@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/hengedb/henge/internal/agg"
+	"github.com/hengedb/henge/internal/auth"
 	"github.com/hengedb/henge/internal/budget"
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/clock"
@@ -147,6 +148,8 @@ type Prepared struct {
 	Lookups *lookup.View
 	// Dialect is the product name of the request.
 	Dialect string
+	// access is what the user of the statement may do; nil: it is one of the process itself.
+	access *auth.Access
 	// query is the registered query that the statement belongs to; nil: that of a task.
 	query *query.Query
 	// live are the live segments that were pinned with State, and reading says which rows are wanted.
@@ -188,7 +191,12 @@ func (b *Broker) Prepare(ctx context.Context, req *query.Request, engine sql.Eng
 	if err != nil {
 		return nil, err
 	}
-	p := &Prepared{Statement: s, State: pinned.state, live: pinned.live, Lookups: lookups, Dialect: req.Dialect, began: began}
+	if err := b.permit(ctx, req, s); err != nil {
+		return nil, err
+	}
+	p := &Prepared{
+		Statement: s, State: pinned.state, live: pinned.live, Lookups: lookups, Dialect: req.Dialect, access: req.Access, began: began,
+	}
 	if p.reading, err = readingOf(s.Context); err != nil {
 		return nil, err
 	}
@@ -216,6 +224,9 @@ func (b *Broker) Describe(ctx context.Context, req *query.Request) (*query.Descr
 		Engine: sql.Native, Dialect: req.Dialect, Lookups: mappings(lookups), Describe: true,
 	})
 	if err != nil {
+		return nil, err
+	}
+	if err := b.permit(ctx, req, s); err != nil {
 		return nil, err
 	}
 	out := &query.Description{Parameters: s.Params}
@@ -293,7 +304,7 @@ func (b *Broker) Env(p *Prepared, name string) (env *exec.Env, done func()) {
 	t.named = b.o.Segments.Use || b.o.Segments.Populate || b.o.Meter.Events()
 	env.Tables = t
 	env.MaxSubqueryRows, env.MaxSubqueryBytes = p.MaxSubqueryRows, p.MaxSubqueryBytes
-	env.System, env.Externals = &systemRows{b, pin{p.State, p.live}, p.Lookups, p.Dialect}, b.externals
+	env.System, env.Externals = &systemRows{b, pin{p.State, p.live}, p.Lookups, p.Dialect, p.access}, b.externals
 	return env, done
 }
 

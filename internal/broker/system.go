@@ -3,6 +3,7 @@ package broker
 import (
 	"context"
 
+	"github.com/hengedb/henge/internal/auth"
 	"github.com/hengedb/henge/internal/cluster"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/lookup"
@@ -23,6 +24,7 @@ type systemRows struct {
 	pin     pin
 	lookups *lookup.View
 	dialect string
+	access  *auth.Access // nil: all rows are shown
 }
 
 // Rows implements exec.SystemTables.
@@ -41,13 +43,19 @@ func (s *systemRows) Rows(ctx context.Context, n *plan.System) (*vector.Batch, e
 	if err != nil {
 		return nil, err
 	}
-	return infoschema.Batch(infoschema.Columns(n.Schema, n.Table), rows, n.Out)
+	return infoschema.Batch(infoschema.Columns(n.Schema, n.Table), s.permitted(ctx, n.Table, rows), n.Out)
 }
 
 func (s *systemRows) information(ctx context.Context) *infoschema.Catalog {
 	c := s.broker.catalog(s.pin, s.lookups)
-	out := &infoschema.Catalog{Name: s.dialect}
+	out, m := &infoschema.Catalog{Name: s.dialect}, newMay(s.access)
+	if m != nil && m.access.Options().SystemTables {
+		out.Hidden = func(table string) bool { return !m.access.May(ctx, auth.Reads(auth.SystemTable, table)) }
+	}
 	for _, name := range c.Names(ctx, sql.SchemaData) {
+		if !m.read(ctx, name) {
+			continue
+		}
 		if t, err := c.Table(ctx, sql.SchemaData, name); err == nil && t != nil { // no I/O: it can't fail
 			out.Tables = append(out.Tables, infoschema.Table{Name: name, Columns: t.Columns})
 		}

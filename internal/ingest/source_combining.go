@@ -3,6 +3,7 @@ package ingest
 import (
 	"context"
 	"encoding/json"
+	"slices"
 )
 
 // Combining is the inputs of several sources, one after the other.
@@ -61,4 +62,30 @@ func (s *Combining) List(ctx context.Context, access *Access) ([]Entity, error) 
 		out = append(out, entities...)
 	}
 	return out, nil
+}
+
+// Reads returns what an input source reads, for permissions: the types of it and of those that it
+// combines, and the datasources, each sorted.
+func Reads(text json.RawMessage) (types, dataSources []string, err error) {
+	s, err := ParseSource(text)
+	if err != nil {
+		return nil, nil, err
+	}
+	types, dataSources = readBy(s, nil, nil)
+	slices.Sort(types)
+	slices.Sort(dataSources)
+	return slices.Compact(types), slices.Compact(dataSources), nil
+}
+
+func readBy(s Source, types, dataSources []string) (_, _ []string) {
+	switch x := s.(type) {
+	case *Combining:
+		for _, d := range x.Delegates {
+			types, dataSources = readBy(d, types, dataSources)
+		}
+		return types, dataSources
+	case *Datasource:
+		dataSources = append(dataSources, x.Name)
+	}
+	return append(types, s.Type()), dataSources
 }

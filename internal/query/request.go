@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/hengedb/henge/internal/auth"
 	"github.com/hengedb/henge/internal/result"
 	"github.com/hengedb/henge/internal/sql/syntax"
 )
@@ -33,8 +34,10 @@ type Request struct {
 	Parameters []Parameter
 	// ID is the query's id: the caller's or a new one.
 	ID string
-	// User is whose it says it is; "" if it does not.
+	// User is whose it is, or without security whose it says it is; "": nobody's.
 	User string
+	// Access is what its user may do; nil: the process runs it by itself, and may do all.
+	Access *auth.Access
 	// Dialect is the product name the request came under.
 	Dialect string
 }

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/hengedb/henge/internal/auth"
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/obs"
@@ -289,6 +290,39 @@ func (r *Running) Cancel(id string) int {
 		}
 	}
 	return n
+}
+
+// Find returns the queries with an id that run.
+func (r *Running) Find(id string) (out []*Query) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, q := range r.mu.queries {
+		if q.info.ID == id {
+			out = append(out, q)
+		}
+	}
+	return out
+}
+
+// MayCancel refuses to let somebody cancel the query who neither sent it nor has the permission for
+// an action on all its datasources.
+func (q *Query) MayCancel(ctx context.Context, access *auth.Access, action auth.Action) error {
+	if q.info.Identity != "" && q.info.Identity == access.Name() {
+		access.Pass()
+		return nil
+	}
+	about := q.about.Load()
+	if about == nil { // nobody knows yet what it reads
+		return access.Check(ctx, auth.Need{Resource: auth.Resource{Name: string(auth.State), Kind: auth.State}, Action: auth.Write})
+	}
+	var needs []auth.Need
+	for _, name := range about.dataSources {
+		needs = append(needs, auth.Need{Resource: auth.Resource{Name: name, Kind: auth.Datasource}, Action: action})
+	}
+	if len(needs) == 0 { // it reads no datasource, which does not make it everybody's
+		needs = []auth.Need{{Resource: auth.Resource{Name: string(auth.State), Kind: auth.State}, Action: action}}
+	}
+	return access.Check(ctx, needs...)
 }
 
 // Interrupt ends all queries, because the process stops.

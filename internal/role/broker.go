@@ -85,7 +85,7 @@ func (s *services) openBroker(ctx context.Context) error {
 		FetchTimeout:    time.Duration(set.Int("service.sql.avatica.fetchTimeoutMs")) * time.Millisecond,
 		MaxRequestBytes: set.Bytes("service.server.http.maxRequestBytes", 0),
 		DefaultTimeout:  set.Int("service.server.http.defaultQueryTimeout"), MaxTimeout: set.Int("service.server.http.maxQueryTimeout"),
-		Address: func() string { return s.n.place(cluster.Broker).Address() }, Clock: s.n.o.Clock,
+		Security: s.n.security, Address: func() string { return s.n.place(cluster.Broker).Address() }, Clock: s.n.o.Clock,
 	}, s.n.o.Log)
 	if s.n.has(cluster.Broker) {
 		s.n.roles.Go(func() error { return s.jdbc.Run(ctx) })

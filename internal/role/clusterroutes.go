@@ -80,5 +80,6 @@ func ownedPassages(to func(role string) edge.Handler) []passage {
 func (s *services) handler(errors *edge.Errors, routes func(*edge.Mux)) http.Handler {
 	mux := edge.NewMux(errors)
 	routes(mux)
+	s.n.nested = append(s.n.nested, mux.Patterns()...)
 	return mux.Handler(s.n.settings.Aliases(), s.n.o.Clock, nil)
 }

@@ -49,6 +49,8 @@ type Options struct {
 	// stands for it: tests cut and delay them.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	Deep func(deepstore.Store) deepstore.Store
+	// Security adds types of authenticators, authorizers and escalators; tests have some of their own.
+	Security auth.Builders
 	// FaultPoint, if not nil, is called at each step of publishing; tests end the process there.
 	FaultPoint func(step string) error
 }
@@ -95,8 +97,12 @@ type Node struct {
 	blocklist atomic.Pointer[[]query.BlockRule]
 	clones    atomic.Pointer[map[string]string]
 	routes    map[string][]string // the patterns that each role answers
-	took      time.Duration
-	ready     atomic.Bool
+	// behind are the patterns of routes that others of a role pass some requests on to; nested those
+	// of the role whose routes are being made.
+	behind map[string][]string
+	nested []string
+	took   time.Duration
+	ready  atomic.Bool
 
 	cancel context.CancelFunc
 	roles  *errgroup.Group // what runs until the node stops
@@ -114,7 +120,10 @@ func Start(ctx context.Context, o Options) (*Node, error) {
 	if len(o.Roles) == 0 {
 		o.Roles = cluster.Roles
 	}
-	n := &Node{o: o, settings: o.Settings, published: timeline.NewPublished(), metrics: obs.NewRegistry(), routes: map[string][]string{}}
+	n := &Node{
+		o: o, settings: o.Settings, published: timeline.NewPublished(), metrics: obs.NewRegistry(),
+		routes: map[string][]string{}, behind: map[string][]string{},
+	}
 	n.meter = obs.NewMeter(o.Clock, o.Settings.Text("service.emitter") != "noop" && o.Settings.Text("service.emitter") != "prometheus")
 	began := o.Clock.Now()
 	if err := n.start(ctx); err != nil {
@@ -195,8 +204,9 @@ func (n *Node) start(ctx context.Context) error {
 		mux := edge.NewMux(errors)
 		mux.Limits, mux.Gate = limits, n.gateOf(errors)
 		n.process().Routes(mux)
+		n.nested = nil
 		services.routes(role, mux)
-		n.routes[role] = mux.Patterns()
+		n.routes[role], n.behind[role] = mux.Patterns(), n.nested
 		h := mux.Handler(aliases, n.o.Clock, requests.seen(role, n.o.Log))
 		if n.settings.Bool("service.server.http.enableRequestLimit") {
 			h = limited(h, requestThreads(n.settings), errors)
@@ -429,6 +439,10 @@ func (n *Node) Addresses() []Address {
 
 // Routes returns the patterns of the paths that a role answers.
 func (n *Node) Routes(role string) []string { return n.routes[role] }
+
+// RoutesBehind returns the patterns that a role answers some of, for its routes pass requests on to
+// them.
+func (n *Node) RoutesBehind(role string) []string { return n.behind[role] }
 
 // StartTook returns how long the start took.
 func (n *Node) StartTook() time.Duration { return n.took.Round(100 * time.Microsecond) }

@@ -92,7 +92,7 @@ func (s *services) openOverlord(ctx context.Context) error {
 		Clock: s.n.o.Clock, Log: s.n.o.Log,
 	}
 	endpoints := tasks.Options{
-		Locks: s.n.store, Audit: s.auditTask, Worker: here,
+		Locks: s.n.store, Needs: s.taskNeeds, Audit: s.auditTask, Worker: here,
 		Recent:          set.Duration("service.indexer.storage.recentlyFinishedThreshold").Milliseconds(),
 		MaxRequestBytes: set.Bytes("service.server.http.maxRequestBytes", 0), Clock: s.n.o.Clock,
 	}
@@ -146,7 +146,7 @@ func (s *services) overlordRoutes(mux *edge.Mux) {
 	s.coordinator.Routes(mux)
 	supervisors.New(s.supervisors, supervisors.Options{
 		MaxRequestBytes: s.n.settings.Bytes("service.server.http.maxRequestBytes", 0), Audit: coordinator.Audit, Clock: s.n.o.Clock,
-		Checkpoint: s.keepers,
+		Checkpoint: s.keepers, Needs: s.supervisorNeeds,
 	}).Routes(mux)
 }
 

@@ -12,7 +12,7 @@ import (
 // process.
 func (s *services) openReading(env *tasktype.Env, others *batch.Chats, kinds map[string]task.Kind) {
 	s.streams = streaming.NewRunning()
-	s.chats = workers.ChatOptions{Streams: s.streams, Ask: others.Ask}
+	s.chats = workers.ChatOptions{Streams: s.streams, Ask: others.Ask, DataSource: s.dataSourceOf}
 	kind := streaming.New(streaming.Options{
 		Env: env, Running: s.streams, Segments: streaming.LiveSegments(s.live), Source: s.opener().Open, Maker: streaming.Makers(env),
 		Overlord: s.overlordChat(),

@@ -54,6 +54,7 @@ func (s *services) proxyRoutes(mux *edge.Mux) {
 	s.n.process().Routes(leader)
 	s.overlordRoutes(leader)
 	s.userRoutes(leader, true)
+	s.n.nested = append(s.n.nested, leader.Patterns()...)
 	behind := leader.Handler(s.n.settings.Aliases(), s.n.o.Clock, nil)
 	for _, role := range []string{"coordinator", "overlord"} {
 		mux.Handle("/proxy/"+role+"/", http.StripPrefix("/proxy/"+role, behind))

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 
+	"github.com/hengedb/henge/internal/auth"
 	"github.com/hengedb/henge/internal/cluster"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/overlord/scheduled"
@@ -45,6 +46,17 @@ func (scheduledStatements) request(text json.RawMessage) (*query.Request, error)
 	id := query.NewID()
 	w.Context[querycontext.SQLQueryID.Key()] = id
 	return &query.Request{SQL: w.Query, Context: w.Context, Parameters: w.Parameters, ID: id}, nil
+}
+
+// permit refuses a statement that somebody may not run.
+func (r scheduledStatements) permit(ctx context.Context, access *auth.Access, text json.RawMessage) error {
+	req, err := r.request(text)
+	if err != nil {
+		return err
+	}
+	req.User, req.Access = access.Name(), access
+	_, err = r.s.broker.Prepare(ctx, req, sql.MSQ)
+	return err
 }
 
 // Target implements scheduled.Statements.

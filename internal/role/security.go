@@ -1,6 +1,8 @@
 package role
 
 import (
+	"maps"
+
 	"github.com/hengedb/henge/internal/api/edge"
 	"github.com/hengedb/henge/internal/auth"
 	"github.com/hengedb/henge/internal/obs"
@@ -12,6 +14,9 @@ func (n *Node) builders() auth.Builders {
 	b.Authenticators["basic"], b.Authorizers["basic"] = n.users.authenticator, n.users.authorizer
 	b.Authenticators["keys"] = n.tokens.keys
 	b.Authenticators["kerberos"], b.Escalators["kerberos"] = n.ticketsOf, n.ticketsFor
+	maps.Copy(b.Authenticators, n.o.Security.Authenticators)
+	maps.Copy(b.Authorizers, n.o.Security.Authorizers)
+	maps.Copy(b.Escalators, n.o.Security.Escalators)
 	return b
 }
 

@@ -2,6 +2,7 @@ package sql
 
 import (
 	"context"
+	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
@@ -95,8 +96,11 @@ type Statement struct {
 	Columns []Column
 	// Resources are what the statement reads and writes, sorted by name.
 	Resources []Resource
-	// Context is the request's context with SET applied.
+	// Externals are the input sources of external data, as they are on the wire.
+	Externals []json.RawMessage
+	// Context is the request's context with SET applied, and Sets are the keys that were SET.
 	Context map[string]any
+	Sets    []string
 	// Now and Zone are the instant of CURRENT_TIMESTAMP and the query's time zone.
 	Now  int64
 	Zone *chrono.Zone
@@ -203,7 +207,10 @@ func bindText(ctx context.Context, r Request, shown bool) (*Statement, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.Params = b.described
+	s.Params, s.Externals = b.described, b.externals
+	for _, set := range script.Sets {
+		s.Sets = append(s.Sets, set.Name.Name)
+	}
 	s.Resources = slices.SortedFunc(maps.Keys(b.resources), func(x, y Resource) int {
 		if c := strings.Compare(x.Name, y.Name); c != 0 {
 			return c
@@ -228,6 +235,7 @@ type binder struct {
 	// described are the types of the parameters, as far as they are known; nil: nobody wants to know.
 	described []expr.Type
 	resources map[Resource]bool
+	externals []json.RawMessage
 	depth     int // of queries in queries
 	// expansions counts the uses of WITH queries.
 	expansions int

@@ -57,6 +57,7 @@ func (blk *block) tableFunction(x *syntax.TableFunction) (source, error) {
 		return source{}, refuse("Invalid value for the field [inputSource]. Reason: [it must be a JSON object with a member [type]]")
 	}
 	blk.b.resources[Resource{Name: "EXTERNAL", Type: "EXTERNAL"}] = true
+	blk.b.externals = append(blk.b.externals, ext.Source)
 	r := relationOf("", ext.Out, 0)
 	r.at = x.At
 	return source{node: ext, scope: &scope{relations: []relation{r}}}, nil

@@ -374,3 +374,16 @@ func versionsOf(versions []metastore.SupervisorVersion) []Version {
 	}
 	return out
 }
+
+// Read reads a specification without making a supervisor of it.
+func (s *Set) Read(text json.RawMessage) (*Supervisor, error) { return s.parse(text) }
+
+// DataSourcesOf returns the datasources that a version of a supervisor writes to; false: it can't
+// be read any more.
+func (s *Set) DataSourcesOf(text json.RawMessage) ([]string, bool) {
+	v, err := s.parse(text)
+	if err != nil {
+		return nil, false
+	}
+	return v.DataSources(), true
+}

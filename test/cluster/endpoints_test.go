@@ -12,14 +12,14 @@ func TestEveryRouteIsInTheTable(t *testing.T) {
 	routes := map[string]string{} // by pattern, where it was seen
 	s := server.Start(t, server.Options{})
 	for _, role := range []string{"router", "coordinator", "overlord", "broker", "historical", "indexer"} {
-		for _, pattern := range s.Routes(role) {
+		for _, pattern := range append(s.Routes(role), s.RoutesBehind(role)...) {
 			routes[pattern] = "the port of role [" + role + "] of one process"
 		}
 	}
 	c := server.StartCluster(t, server.ClusterOptions{Processes: server.Small})
 	for _, process := range c.Nodes {
 		for role := range process.Addresses {
-			for _, pattern := range process.Routes(role) {
+			for _, pattern := range append(process.Routes(role), process.RoutesBehind(role)...) {
 				routes[pattern] = "the port of role [" + role + "] of a cluster"
 			}
 		}

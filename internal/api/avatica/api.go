@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hengedb/henge/internal/api/edge"
+	"github.com/hengedb/henge/internal/auth"
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/query"
 	"github.com/hengedb/henge/internal/secret"
@@ -35,6 +36,8 @@ type Options struct {
 	MaxRequestBytes int64
 	// DefaultTimeout and MaxTimeout, in milliseconds, apply to the queries; 0: none.
 	DefaultTimeout, MaxTimeout int64
+	// Security finds out whose connections are; nil: everybody may do all.
+	Security *auth.Security
 	// Address is host:port of this process, which answers name.
 	Address func() string
 	Clock   clock.Clock
@@ -119,7 +122,7 @@ func (a *API) answer(w http.ResponseWriter, r *http.Request, media string, read 
 	edge.Decoded(r.Context())
 	var out response
 	if err == nil {
-		out, err = a.do(r.Context(), req)
+		out, err = a.do(r.Context(), req, auth.RequestOf(r, http.Header{}))
 	}
 	status := http.StatusOK
 	if err != nil {
@@ -138,16 +141,23 @@ func (a *API) answer(w http.ResponseWriter, r *http.Request, media string, read 
 	return nil
 }
 
-// do answers a request.
-func (a *API) do(ctx context.Context, r *request) (response, error) {
+// do answers a request, which came as from says.
+func (a *API) do(ctx context.Context, r *request, from *auth.Request) (response, error) {
 	id := r.connection()
 	switch r.Kind {
 	case "openConnection":
-		if err := a.open(id, r.Info, edge.DialectOf(ctx)); err != nil {
+		if err := a.open(ctx, id, r.Info, edge.DialectOf(ctx), from); err != nil {
 			return nil, err
 		}
 		return &plain{Kind: r.Kind, Metadata: a.metadata()}, nil
 	case "closeConnection":
+		if c, release, err := a.find(id); err == nil {
+			err = c.admit(ctx, from)
+			release()
+			if err != nil {
+				return nil, err
+			}
+		}
 		a.close(id)
 		return &plain{Kind: r.Kind, Metadata: a.metadata()}, nil
 	case "commit", "rollback": // there is nothing to do: each statement sees all that was published before it
@@ -161,6 +171,9 @@ func (a *API) do(ctx context.Context, r *request) (response, error) {
 		return nil, err
 	}
 	defer release()
+	if err := c.admit(ctx, from); err != nil {
+		return nil, err
+	}
 	switch r.Kind {
 	case "connectionSync":
 		return &synced{Kind: r.Kind, Props: c.sync(r.Props), Metadata: a.metadata()}, nil

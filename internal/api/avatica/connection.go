@@ -1,6 +1,7 @@
 package avatica
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -11,8 +12,10 @@ import (
 	"time"
 
 	"github.com/hengedb/henge/internal/api/edge"
+	"github.com/hengedb/henge/internal/auth"
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/query"
 	"github.com/hengedb/henge/internal/querycontext"
 	"github.com/hengedb/henge/internal/result"
@@ -26,9 +29,14 @@ type connection struct {
 	context map[string]any
 	user    string
 	dialect edge.Dialect
+	// login and password are those of the properties; an empty login says that each request brings
+	// credentials of its own.
+	login, password string
 
 	mu struct {
 		sync.Mutex
+		// access is what its user may do, as of the last request; nil: all.
+		access     *auth.Access
 		closed     bool
 		statements map[int32]*statement
 		next       int32
@@ -42,8 +50,17 @@ type connection struct {
 // secretKeys are connection properties that are for the driver, or that nobody is to see.
 var secretKeys = []string{"user", "password", "avatica_user", "avatica_password"}
 
-// open makes a connection, or refuses it when there are too many.
-func (a *API) open(id string, info map[string]string, dialect edge.Dialect) error {
+// open makes a connection, or refuses it when nobody knows its user, or when there are too many.
+func (a *API) open(ctx context.Context, id string, info map[string]string, dialect edge.Dialect, from *auth.Request) error {
+	c := &connection{api: a, id: id, context: map[string]any{}, user: info["user"], dialect: dialect,
+		login: cmp.Or(info["user"], info["avatica_user"]), password: cmp.Or(info["password"], info["avatica_password"])}
+	access, err := c.authenticate(ctx, from)
+	if err != nil {
+		return err
+	}
+	if access != nil {
+		c.user, c.mu.access = access.Name(), access
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	switch {
@@ -55,7 +72,6 @@ func (a *API) open(id string, info map[string]string, dialect edge.Dialect) erro
 			return &refusal{"Too many connections"}
 		}
 	}
-	c := &connection{api: a, id: id, context: map[string]any{}, user: info["user"], dialect: dialect}
 	for key, text := range info {
 		if slices.Contains(secretKeys, key) || strings.Contains(strings.ToLower(key), "password") {
 			continue
@@ -66,6 +82,48 @@ func (a *API) open(id string, info map[string]string, dialect edge.Dialect) erro
 	c.mu.used = a.o.Clock.Now()
 	a.connections[id] = c
 	return nil
+}
+
+// errUnknown is for a connection without credentials that anybody knows.
+var errUnknown = fault.Unauthorized("Authentication failed: the properties [user] and [password] of the connection are missing or wrong")
+
+// authenticate returns what the user of the connection may do; nil: no security is configured.
+func (c *connection) authenticate(ctx context.Context, from *auth.Request) (*auth.Access, error) {
+	security := c.api.o.Security
+	if security == nil {
+		return nil, nil
+	}
+	if c.login != "" {
+		from = auth.BasicRequest(c.login, c.password, from.Peer, from.TLS)
+	}
+	access, err := security.Authenticate(ctx, from)
+	if err == nil && access == nil {
+		err = errUnknown
+	}
+	return access, err
+}
+
+// admit lets a request use the connection: as its user, who is asked for anew, so that what was
+// taken away from him is gone.
+func (c *connection) admit(ctx context.Context, from *auth.Request) error {
+	access, err := c.authenticate(ctx, from)
+	if err != nil || access == nil {
+		return err
+	}
+	if access.Name() != c.user {
+		return auth.Refused("the connection of another user")
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.mu.access = access
+	return nil
+}
+
+// access returns what the user may do; nil: all.
+func (c *connection) access() *auth.Access {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.mu.access
 }
 
 // find returns a connection for one request; release is called at its end.
@@ -196,7 +254,7 @@ func (s *statement) describe(ctx context.Context, sql string) (*signature, error
 // request makes a request of a query of this connection.
 func (s *statement) request(sql string, values []value) *query.Request {
 	req := &query.Request{SQL: sql, Format: result.Array, Context: maps.Clone(s.connection.context), User: s.connection.user,
-		Dialect: s.connection.dialect.Name}
+		Access: s.connection.access(), Dialect: s.connection.dialect.Name}
 	req.ID, _ = req.Context[querycontext.SQLQueryID.Key()].(string)
 	if req.ID == "" {
 		req.ID = query.NewID()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/hengedb/henge/internal/auth"
 	"github.com/hengedb/henge/internal/fault"
 )
 
@@ -12,6 +13,7 @@ import (
 const (
 	codeUnknown      = -1
 	codeNoConnection = 1
+	codeUnauthorized = 2
 )
 
 // noConnection says that a connection is not, or no longer, here.
@@ -29,6 +31,7 @@ const (
 	classNoConnection = "org.apache.calcite.avatica.NoSuchConnectionException"
 	classState        = "ISE"
 	classQuery        = "QueryInterruptedException"
+	classForbidden    = "ForbiddenException"
 )
 
 // failed makes the answer of an error. What users are told of a fault is its message.
@@ -52,7 +55,11 @@ func (a *API) failed(ctx context.Context, err error) *failure {
 	if f.Category == fault.CategoryDefensive {
 		a.log.ErrorContext(ctx, "a request of a JDBC driver failed", "error", err)
 	}
-	text := classQuery + ": " + f.Message
+	class := classQuery
+	if f.Category == fault.CategoryUnauthorized || auth.IsRefusal(err) {
+		class, out.Code, out.State, out.Severity = classForbidden, codeUnauthorized, "00002", "ERROR"
+	}
+	text := class + ": " + f.Message
 	out.Message, out.Exceptions = &text, []string{text}
 	return out
 }

@@ -17,7 +17,9 @@ import (
 func (a *API) BrokerRoutes(m *edge.Mux) {
 	mux := routes{m}
 	const base = "/service/v2/datasources"
-	mux.On("GET "+base, func(w http.ResponseWriter, _ *http.Request) error { return write(w, a.seen().dataSources()) })
+	mux.On("GET "+base, func(w http.ResponseWriter, r *http.Request) error {
+		return write(w, readableNames(r, a.seen().dataSources()))
+	})
 	mux.On("GET "+base+"/{dataSource}", a.describe)
 	mux.On("GET "+base+"/{dataSource}/dimensions", func(w http.ResponseWriter, r *http.Request) error {
 		columns, err := a.columns(r)

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/hengedb/henge/internal/auth"
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/duty/compact"
 	"github.com/hengedb/henge/internal/fault"
@@ -78,7 +79,7 @@ func (a *API) compactionRoutes(mux routes) {
 		}
 		return write(w, map[string]any{"entries": entries})
 	})
-	mux.On("GET "+overlord+"/status/datasources", a.compactionStatus)
+	mux.On("GET "+overlord+"/status/datasources", a.compactionStatusOfReadable)
 	mux.On("GET "+overlord+"/status/datasources/{dataSource}", func(w http.ResponseWriter, r *http.Request) error {
 		s, err := a.o.Compaction.Snapshots(r.Context(), r.PathValue("dataSource"))
 		if err != nil {
@@ -294,9 +295,25 @@ func (a *API) simulateCompaction(w http.ResponseWriter, r *http.Request) error {
 	return write(w, map[string]any{"compactionStates": states})
 }
 
+// compactionStatusOfReadable is compactionStatus of the datasources that the user may read.
+func (a *API) compactionStatusOfReadable(w http.ResponseWriter, r *http.Request) error {
+	access := auth.Of(r.Context())
+	access.Pass()
+	return a.answerStatus(w, r, func(list []compact.Snapshot) []compact.Snapshot {
+		return auth.Readable(r.Context(), access, list, func(s compact.Snapshot) string { return s.DataSource })
+	})
+}
+
 func (a *API) compactionStatus(w http.ResponseWriter, r *http.Request) error {
+	return a.answerStatus(w, r, func(list []compact.Snapshot) []compact.Snapshot { return list })
+}
+
+func (a *API) answerStatus(w http.ResponseWriter, r *http.Request, shown func([]compact.Snapshot) []compact.Snapshot) error {
 	name := r.URL.Query().Get("dataSource")
 	list, err := a.o.Compaction.Snapshots(r.Context(), name)
+	if err == nil {
+		list = shown(list)
+	}
 	switch {
 	case err != nil:
 		return err

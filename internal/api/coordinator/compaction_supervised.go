@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 
+	"github.com/hengedb/henge/internal/auth"
 	"github.com/hengedb/henge/internal/duty/compact"
 	"github.com/hengedb/henge/internal/metastore"
 )
@@ -19,6 +20,7 @@ func (a *API) supervisedRoutes(mux routes, base string) {
 		if err != nil {
 			return err
 		}
+		c.Configs = auth.Readable(r.Context(), auth.Of(r.Context()), c.Configs, func(c compact.Config) string { return c.DataSource })
 		return write(w, map[string]any{"compactionConfigs": c.Configs})
 	})
 	either := func(plain, supervised func(http.ResponseWriter, *http.Request) error) func(http.ResponseWriter, *http.Request) error {

@@ -37,7 +37,7 @@ func (a *API) known(h func(w http.ResponseWriter, r *http.Request, list []served
 
 func (a *API) dataSources(w http.ResponseWriter, r *http.Request) error {
 	v := a.view()
-	names := v.dataSources()
+	names := readableNames(r, v.dataSources())
 	if !has(r, "full") && !has(r, "simple") {
 		if a.o.Live != nil { // those that no Historical serves yet are served by workers
 			names = slices.Concat(names, a.o.Live())

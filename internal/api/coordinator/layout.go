@@ -6,12 +6,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hengedb/henge/internal/auth"
 	"github.com/hengedb/henge/internal/chrono"
 )
 
 func (a *API) layoutRoutes(mux routes) {
-	mux.On("GET "+coordinatorBase+"/intervals", func(w http.ResponseWriter, _ *http.Request) error {
-		return write(w, byDataSource(slices.Collect(a.view().all())))
+	mux.On("GET "+coordinatorBase+"/intervals", func(w http.ResponseWriter, r *http.Request) error {
+		return write(w, byDataSource(readableSegments(r, slices.Collect(a.view().all()))))
 	})
 	mux.On("GET "+coordinatorBase+"/intervals/{interval}", a.interval)
 	mux.On("GET "+coordinatorBase+"/servers", a.servers)
@@ -20,6 +21,11 @@ func (a *API) layoutRoutes(mux routes) {
 	mux.On("GET "+coordinatorBase+"/servers/{server}/segments/{segment}", a.serverSegment)
 	mux.On("GET "+coordinatorBase+"/tiers", a.tiers)
 	mux.On("GET "+coordinatorBase+"/tiers/{tier}", a.tier)
+}
+
+// readableSegments leaves out the segments of datasources that the user may not read.
+func readableSegments(r *http.Request, list []served) []served {
+	return auth.Readable(r.Context(), auth.Of(r.Context()), list, func(s served) string { return s.ID.DataSource })
 }
 
 // byDataSource is the sums of segments by interval, the newest first, and by datasource.
@@ -49,7 +55,7 @@ func (a *API) interval(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	list := contained(slices.Collect(a.view().all()), iv)
+	list := readableSegments(r, contained(slices.Collect(a.view().all()), iv))
 	switch {
 	case has(r, "full"):
 		return write(w, byDataSource(list))

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/hengedb/henge/internal/auth"
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/jsontext"
@@ -25,6 +26,11 @@ func (a *API) metadataRoutes(mux routes) {
 	mux.On("POST "+base+"/datasources/{dataSource}/segments", a.metadataOverlapping)
 	mux.On("GET "+base+"/datasources/{dataSource}/segments/{segment}", a.metadataSegment)
 	mux.On("GET "+base+"/datasources/{dataSource}/unusedSegments", a.unusedSegments)
+}
+
+// readableNames returns the datasources among names that the user may read, never nil.
+func readableNames(r *http.Request, names []string) []string {
+	return auth.ReadableNames(r.Context(), auth.Of(r.Context()), append([]string{}, names...))
 }
 
 // sortedUsed returns the used segments of a datasource, ascending by the text of their id.
@@ -47,6 +53,7 @@ func (a *API) metadataSegments(w http.ResponseWriter, r *http.Request) error {
 	if asked := r.URL.Query()["datasources"]; len(asked) > 0 {
 		names = slices.DeleteFunc(names, func(n string) bool { return !slices.Contains(asked, n) })
 	}
+	names = readableNames(r, names)
 	rules, err := a.allRules(r.Context())
 	if err != nil {
 		return err
@@ -95,12 +102,12 @@ func (a *API) metadataDataSources(w http.ResponseWriter, r *http.Request) error 
 		if err != nil {
 			return err
 		}
-		return write(w, append([]string{}, names...))
+		return write(w, readableNames(r, names))
 	}
 	state := a.published.Pin()
-	names := state.DataSources()
+	names := readableNames(r, state.DataSources())
 	if !has(r, "full") {
-		return write(w, append([]string{}, names...))
+		return write(w, names)
 	}
 	out := make([]object, 0, len(names))
 	for _, name := range names {

@@ -1,8 +1,10 @@
 package coordinator
 
 import (
+	"context"
 	"net/http"
 
+	"github.com/hengedb/henge/internal/auth"
 	"github.com/hengedb/henge/internal/duty/why"
 	"github.com/hengedb/henge/internal/fault"
 )
@@ -44,5 +46,23 @@ func (a *API) why(w http.ResponseWriter, r *http.Request) error {
 	case list == nil:
 		return fault.NotFound("There is no %s [%s]", kind, asked)
 	}
+	if err := permitWhy(r.Context(), kind, list); err != nil {
+		return err
+	}
 	return write(w, map[string]any{"decisions": list})
+}
+
+// permitWhy refuses decisions about what the user may not read: of one thing its datasource, of all
+// the state of the cluster.
+func permitWhy(ctx context.Context, kind string, list []why.Decision) error {
+	var needs []auth.Need
+	for _, d := range list {
+		if kind != "" && d.DataSource != "" {
+			needs = append(needs, auth.Reads(auth.Datasource, d.DataSource))
+		}
+	}
+	if len(needs) == 0 {
+		needs = []auth.Need{auth.Reads(auth.State, string(auth.State))}
+	}
+	return auth.Of(ctx).Check(ctx, needs...)
 }

@@ -352,6 +352,7 @@ var Table = []Endpoint{
 	{"GET /service-internal/v1/live", Internal, state},
 	{"GET /service-internal/v1/parts/{session}/outputs/{id}/{frame}", Internal, state},
 	{"GET /service-internal/v1/published", Internal, state},
+	{"GET /service-internal/v1/queries", Internal, state},
 	{"GET /service-internal/v1/segments", Internal, state},
 	{"GET /service-internal/v1/segments/loadCapabilities", Internal, state},
 	{"POST /service-internal/v1/streams/checkpoint", Internal, state},

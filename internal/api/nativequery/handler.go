@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"mime"
 	"net/http"
 	"os"
@@ -14,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/hengedb/henge/internal/api/edge"
+	"github.com/hengedb/henge/internal/auth"
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/fault"
 	lang "github.com/hengedb/henge/internal/native"
@@ -124,7 +126,7 @@ func (a *API) run(w http.ResponseWriter, r *http.Request) (err error) {
 	}
 	defer done()
 	// The query can be cancelled from here on: large ones take time to read.
-	ctx, entered, err := a.running.Enter(ctx, query.Arrival{ID: id, SQL: string(body), Identity: edge.ClaimedUser(r), Context: settings})
+	ctx, entered, err := a.running.Enter(ctx, query.Arrival{ID: id, SQL: string(body), Identity: edge.UserOf(r), Context: settings})
 	if err != nil {
 		identified()
 		return err
@@ -138,8 +140,12 @@ func (a *API) run(w http.ResponseWriter, r *http.Request) (err error) {
 	if err := checkSettings(q, settings); err != nil {
 		return err
 	}
+	tables := lang.TablesOf(q.Parts().DataSource.DataSource)
+	if err := permit(ctx, auth.Of(ctx), tables, settings); err != nil {
+		return err
+	}
 	defer edge.Tie(ctx)()
-	if err := entered.Describe(lang.TypeOf(q), lang.TablesOf(q.Parts().DataSource.DataSource), nil); err != nil {
+	if err := entered.Describe(lang.TypeOf(q), tables, nil); err != nil {
 		return err
 	}
 	session, err := a.engine.Pin(ctx, entered, settings)
@@ -177,6 +183,15 @@ func (a *API) run(w http.ResponseWriter, r *http.Request) (err error) {
 	return err
 }
 
+// permit refuses a query of datasources that its user may not read.
+func permit(ctx context.Context, access *auth.Access, tables []string, settings map[string]any) error {
+	needs := query.ContextNeeds(access.Options(), slices.Collect(maps.Keys(settings)))
+	for _, name := range tables {
+		needs = append(needs, auth.Reads(auth.Datasource, name))
+	}
+	return access.Check(ctx, needs...)
+}
+
 // checkSettings refuses parameters of the query context that can't be read, also those that have no
 // effect here.
 func checkSettings(q lang.Query, settings map[string]any) error {
@@ -205,7 +220,14 @@ func checkSettings(q lang.Query, settings map[string]any) error {
 
 // cancel ends a query. An id that nothing has is answered alike: the query may just have ended.
 func (a *API) cancel(w http.ResponseWriter, r *http.Request) error {
-	a.running.Cancel(r.PathValue("id"))
+	id, access := r.PathValue("id"), auth.Of(r.Context())
+	access.Pass() // unless there is something to ask about
+	for _, q := range a.running.Find(id) {
+		if err := q.MayCancel(r.Context(), access, auth.Write); err != nil {
+			return err
+		}
+	}
+	a.running.Cancel(id)
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(http.StatusAccepted)
 	return nil

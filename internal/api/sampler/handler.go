@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/hengedb/henge/internal/api/edge"
+	"github.com/hengedb/henge/internal/auth"
 	"github.com/hengedb/henge/internal/budget"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/ingest"
@@ -66,6 +67,22 @@ type request struct {
 	schema *spec.DataSchema
 	format json.RawMessage // of table, or of values of stream
 	limits limits
+	// types are those of the external data that is read, and dataSources the datasources.
+	types, dataSources []string
+}
+
+// permit refuses a sample of what the user may not read.
+func (r *request) permit(ctx context.Context, access *auth.Access) error {
+	needs := []auth.Need{auth.Writes(auth.State, string(auth.State))}
+	for _, name := range r.dataSources {
+		needs = append(needs, auth.Reads(auth.Datasource, name))
+	}
+	if access.Options().InputSources {
+		for _, kind := range r.types {
+			needs = append(needs, auth.Reads(auth.External, kind))
+		}
+	}
+	return access.Check(ctx, needs...)
 }
 
 // limits bound a sample.
@@ -112,6 +129,9 @@ func (a *API) sample(w http.ResponseWriter, r *http.Request) error {
 	req, err := parse(r.Context(), body)
 	if err != nil {
 		return shown(err)
+	}
+	if err := req.permit(r.Context(), auth.Of(r.Context())); err != nil {
+		return err
 	}
 	ctx, cancel := context.WithCancel(r.Context())
 	if req.limits.timeout > 0 {
@@ -169,6 +189,7 @@ func parse(ctx context.Context, body []byte) (*request, error) {
 	case isNull(w.Spec):
 		return nil, fault.InvalidInput("[spec] is required")
 	case w.Type == "kafka", w.Type == "kinesis":
+		req.types = []string{w.Type}
 		err = req.parseStream(w.Type, w.Spec)
 	default:
 		err = req.parseBatch(ctx, w.Spec)
@@ -202,6 +223,9 @@ func (r *request) parseBatch(ctx context.Context, text json.RawMessage) error {
 	}
 	source, err := ingest.ParseSource(w.IOConfig.Source)
 	if err != nil {
+		return err
+	}
+	if r.types, r.dataSources, err = ingest.Reads(w.IOConfig.Source); err != nil {
 		return err
 	}
 	if ctx.Err() != nil { // likewise

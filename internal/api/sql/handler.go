@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/hengedb/henge/internal/api/edge"
+	"github.com/hengedb/henge/internal/auth"
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/jsontext"
@@ -77,7 +78,7 @@ func (a *API) run(w http.ResponseWriter, r *http.Request) error {
 		a.metrics.ended.WithLabelValues(query.Outcome(err)).Inc()
 		return err
 	}
-	req.User = edge.ClaimedUser(r)
+	req.User, req.Access = edge.UserOf(r), auth.Of(r.Context())
 	SetHeaders(w.Header(), dialect, req)
 	err = a.answer(obs.WithQueryID(r.Context(), req.ID), arrived, w, req)
 	a.metrics.ended.WithLabelValues(query.Outcome(err)).Inc()
@@ -268,10 +269,22 @@ func (h *heldWriter) release() error {
 }
 
 func (a *API) cancel(w http.ResponseWriter, r *http.Request) error {
-	status := http.StatusAccepted
-	if a.running.Cancel(r.PathValue("id")) == 0 {
+	id, access, status := r.PathValue("id"), auth.Of(r.Context()), http.StatusAccepted
+	list := a.running.Find(id)
+	if len(list) == 0 {
 		status = http.StatusNotFound
 	}
+	for _, q := range list {
+		err := q.MayCancel(r.Context(), access, auth.Read)
+		if auth.IsRefusal(err) {
+			w.WriteHeader(http.StatusForbidden) // the interface gives no body here
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	a.running.Cancel(id)
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	return nil

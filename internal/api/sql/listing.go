@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/hengedb/henge/internal/api/edge"
+	"github.com/hengedb/henge/internal/auth"
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/query"
@@ -50,12 +51,19 @@ func reportOf(q *query.Info) *report {
 	return out
 }
 
-// known returns the queries of all Brokers, with selfOnly those of this one.
-func (a *API) known(r *http.Request) []query.Info {
+// known returns the queries of all Brokers that the user may see, with selfOnly those of this one:
+// own queries, and with STATE READ all.
+func (a *API) known(r *http.Request) (list []query.Info) {
 	if a.o.Known == nil || r.URL.Query().Has("selfOnly") {
-		return a.running.Recent()
+		list = a.running.Recent()
+	} else {
+		list = a.o.Known(r.Context())
 	}
-	return a.o.Known(r.Context())
+	access := auth.Of(r.Context())
+	if access.May(r.Context(), auth.Reads(auth.State, string(auth.State))) {
+		return list
+	}
+	return slices.DeleteFunc(list, func(q query.Info) bool { return q.Identity == "" || q.Identity != access.Name() })
 }
 
 // list shows what runs, and with includeComplete what has run lately too. The presence of a

@@ -13,7 +13,9 @@ import (
 	"strings"
 
 	"github.com/hengedb/henge/internal/api/edge"
+	"github.com/hengedb/henge/internal/api/endpoints"
 	"github.com/hengedb/henge/internal/api/sql"
+	"github.com/hengedb/henge/internal/auth"
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/msq"
@@ -131,6 +133,7 @@ type payload struct {
 	SQLTypeNames      []string `json:"sqlTypeNames"`
 	NativeTypeNames   []string `json:"nativeTypeNames"`
 	ResultFormat      string   `json:"sqlResultFormat"`
+	User              string   `json:"sqlUser"`
 	SQLResultsContext struct {
 		TimeZone        string `json:"timeZone"`
 		StringifyArrays bool   `json:"stringifyArrays"`
@@ -160,7 +163,11 @@ func (a *API) submit(w http.ResponseWriter, r *http.Request) error {
 	if err := a.checkContext(req.Context); err != nil {
 		return err
 	}
+	req.User, req.Access = edge.UserOf(r), auth.Of(r.Context())
 	t, explained, err := a.tasks.Submit(r.Context(), req)
+	if auth.IsRefusal(err) {
+		return fault.Find(err).WithLegacy("druidException")
+	}
 	if err != nil {
 		return err
 	}
@@ -225,8 +232,9 @@ func writeExplained(ctx context.Context, w http.ResponseWriter, req *query.Reque
 	}
 }
 
-// find returns the statement named in the path.
-func (a *API) find(r *http.Request) (*task.Status, *payload, error) {
+// find returns the statement named in the path: one of the user, or with others one of somebody
+// else whom the permission for the state of the cluster lets in.
+func (a *API) find(r *http.Request, others bool) (*task.Status, *payload, error) {
 	id := r.PathValue("id")
 	s, err := a.tasks.Find(r.Context(), id)
 	if err != nil {
@@ -240,7 +248,19 @@ func (a *API) find(r *http.Request) (*task.Status, *payload, error) {
 	if err := json.Unmarshal(s.Task.Payload, &p); err != nil {
 		return nil, nil, fmt.Errorf("reading the payload of task [%s]: %w", id, err)
 	}
-	return s, &p, nil
+	switch access := auth.Of(r.Context()); {
+	case !access.Known() || p.User != "" && p.User == access.Name():
+		access.Pass()
+	case !others:
+		err = auth.Refused("the statement of another user")
+	default:
+		err = access.Check(r.Context(), auth.Need{
+			Resource: auth.Resource{Name: string(auth.State), Kind: auth.State}, Action: endpoints.ActionOf(r.Method)})
+	}
+	if auth.IsRefusal(err) {
+		err = fault.Find(err).WithLegacy("druidException")
+	}
+	return s, &p, err
 }
 
 // object gives what a task's record tells of a statement.
@@ -269,7 +289,7 @@ func stateOf(s task.State) string {
 }
 
 func (a *API) status(w http.ResponseWriter, r *http.Request) error {
-	s, p, err := a.find(r)
+	s, p, err := a.find(r, true)
 	if err != nil {
 		return err
 	}
@@ -401,7 +421,7 @@ func (a *API) results(w http.ResponseWriter, r *http.Request) error {
 		}
 		page = n
 	}
-	s, p, err := a.find(r)
+	s, p, err := a.find(r, false)
 	if err != nil {
 		return err
 	}
@@ -488,7 +508,7 @@ func (a *API) disposition(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *API) cancel(w http.ResponseWriter, r *http.Request) error {
-	s, _, err := a.find(r)
+	s, _, err := a.find(r, true)
 	if err != nil {
 		return err
 	}
@@ -510,9 +530,13 @@ func (a *API) submitTask(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	req.User, req.Access = edge.UserOf(r), auth.Of(r.Context())
 	t, explained, err := a.tasks.Submit(r.Context(), req)
 	if err != nil {
 		f := fault.Classify(err)
+		if auth.IsRefusal(err) {
+			req.ID = "forbidden"
+		}
 		edge.WriteJSON(w, edge.Status(err), struct {
 			TaskID string    `json:"taskId"`
 			State  string    `json:"state"`

@@ -12,10 +12,13 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/hengedb/henge/internal/api/edge"
+	"github.com/hengedb/henge/internal/api/endpoints"
+	"github.com/hengedb/henge/internal/auth"
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/fault"
@@ -32,6 +35,8 @@ type Options struct {
 	MaxRequestBytes int64
 	// Audit returns the audit entry of a request.
 	Audit func(r *http.Request, kind, key string) *metastore.AuditEntry
+	// Needs returns what a new specification needs beside writing its datasources; nil: nothing.
+	Needs func(ctx context.Context, access *auth.Access, s *supervisor.Supervisor) ([]auth.Need, error)
 	Clock clock.Clock
 	// Checkpoint is what tasks ask for that read streams (stream/chat); nil: there are none.
 	Checkpoint chat.Overlord
@@ -152,6 +157,9 @@ func (a *API) known(h func(http.ResponseWriter, *http.Request, *supervisor.Super
 			edge.WriteText(w, http.StatusNotFound, fmt.Sprintf("Cannot find any supervisor with id: [%s]", id))
 			return nil
 		}
+		if err := permit(r.Context(), endpoints.ActionOf(r.Method), s.DataSources()); err != nil {
+			return err
+		}
 		hold(r, s)
 		return h(w, r, s)
 	}
@@ -162,6 +170,32 @@ func hold(r *http.Request, s *supervisor.Supervisor) {
 	if text, err := json.Marshal(s.Spec); err == nil {
 		secret.Hold(r.Context(), string(text))
 	}
+}
+
+// permit refuses what is about datasources that the user may not read or write. A supervisor
+// without any is a part of the cluster.
+func permit(ctx context.Context, action auth.Action, dataSources []string) error {
+	return auth.Of(ctx).Check(ctx, needsOf(action, dataSources)...)
+}
+
+func needsOf(action auth.Action, dataSources []string) []auth.Need {
+	var out []auth.Need
+	for _, name := range dataSources {
+		out = append(out, auth.Need{Resource: auth.Resource{Name: name, Kind: auth.Datasource}, Action: action})
+	}
+	if len(out) == 0 {
+		out = []auth.Need{{Resource: auth.Resource{Name: string(auth.State), Kind: auth.State}, Action: action}}
+	}
+	return out
+}
+
+// permitted leaves out the supervisors whose datasources the user may not all read or write.
+func permitted(ctx context.Context, action auth.Action, list []*supervisor.Supervisor) []*supervisor.Supervisor {
+	access := auth.Of(ctx)
+	access.Pass()
+	return slices.DeleteFunc(list, func(s *supervisor.Supervisor) bool {
+		return slices.ContainsFunc(needsOf(action, s.DataSources()), func(n auth.Need) bool { return !access.May(ctx, n) })
+	})
 }
 
 // listed is a supervisor in a list.
@@ -185,6 +219,7 @@ func (a *API) list(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	all = permitted(r.Context(), auth.Read, all)
 	query := r.URL.Query()
 	full, system := query.Has("full"), query.Has("system")
 	if !full && !system && query.Get("state") != "true" {
@@ -228,6 +263,9 @@ func (a *API) put(w http.ResponseWriter, r *http.Request) error {
 	if len(text) == 0 || string(text) == "null" {
 		return refuse(w, http.StatusBadRequest, "The body must be a supervisor specification")
 	}
+	if err := a.permitSpec(r.Context(), text); err != nil {
+		return refuseInput(w, err)
+	}
 	keep := r.URL.Query().Get("skipRestartIfUnmodified") == "true"
 	s, change, err := a.set.Put(r.Context(), text, keep, func(id string) *metastore.AuditEntry { return a.o.Audit(r, auditKind, id) })
 	if err != nil {
@@ -238,6 +276,31 @@ func (a *API) put(w http.ResponseWriter, r *http.Request) error {
 		Modified  bool   `json:"modified"`
 		Restarted bool   `json:"restarted"`
 	}{s.ID(), change.Modified, change.Restarted})
+}
+
+// permitSpec refuses a specification whose user may not write its datasources, or those of the
+// supervisor that it replaces, or read what it reads.
+func (a *API) permitSpec(ctx context.Context, text []byte) error {
+	access := auth.Of(ctx)
+	if !access.Limited() {
+		return nil
+	}
+	s, err := a.set.Read(text)
+	if err != nil {
+		return err
+	}
+	needs := needsOf(auth.Write, s.DataSources())
+	if before, err := a.set.Find(ctx, s.ID()); err == nil && before != nil {
+		needs = append(needs, needsOf(auth.Write, before.DataSources())...)
+	}
+	if a.o.Needs != nil {
+		more, err := a.o.Needs(ctx, access, s)
+		if err != nil {
+			return err
+		}
+		needs = append(needs, more...)
+	}
+	return access.Check(ctx, needs...)
 }
 
 func (a *API) status(w http.ResponseWriter, r *http.Request, s *supervisor.Supervisor) error {
@@ -318,7 +381,7 @@ func (a *API) every(do func(ctx context.Context, r *http.Request, s *supervisor.
 		if err != nil {
 			return err
 		}
-		for _, s := range all {
+		for _, s := range permitted(r.Context(), auth.Write, all) {
 			if err := do(r.Context(), r, s); err != nil {
 				return err
 			}
@@ -346,7 +409,8 @@ func (a *API) history(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if len(versions) == 0 {
+	access := auth.Of(r.Context())
+	if versions = a.readable(r.Context(), access, versions); len(versions) == 0 {
 		return refuse(w, http.StatusNotFound, "No history for [%s].", r.PathValue("id"))
 	}
 	if text := r.URL.Query().Get("count"); text != "" {
@@ -369,8 +433,34 @@ func (a *API) allHistory(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	out := make(map[string][]record, len(all))
+	access := auth.Of(r.Context())
+	access.Pass()
 	for id, versions := range all {
-		out[id] = records(versions)
+		if versions = a.readable(r.Context(), access, versions); len(versions) > 0 {
+			out[id] = records(versions)
+		}
 	}
 	return write(w, r, out)
+}
+
+// readable leaves out the versions of datasources that the user may not read. An end of a
+// supervisor is of the version before it; what can't be read any more is part of the state of the
+// cluster.
+func (a *API) readable(ctx context.Context, access *auth.Access, versions []supervisor.Version) []supervisor.Version {
+	access.Pass()
+	if !access.Limited() {
+		return versions
+	}
+	var out []supervisor.Version
+	var dataSources []string
+	for i := len(versions) - 1; i >= 0; i-- { // the oldest first
+		if of, ok := a.set.DataSourcesOf(versions[i].Spec); ok {
+			dataSources = of
+		}
+		if !slices.ContainsFunc(needsOf(auth.Read, dataSources), func(n auth.Need) bool { return !access.May(ctx, n) }) {
+			out = append(out, versions[i])
+		}
+	}
+	slices.Reverse(out)
+	return out
 }

@@ -19,6 +19,8 @@ import (
 	"strings"
 
 	"github.com/hengedb/henge/internal/api/edge"
+	"github.com/hengedb/henge/internal/api/endpoints"
+	"github.com/hengedb/henge/internal/auth"
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/fault"
@@ -57,6 +59,9 @@ type Locks interface {
 type Options struct {
 	// Locks keeps the locks of tasks and the segments promised to them.
 	Locks Locks
+	// Needs returns what a task that is submitted needs beside writing its datasource; nil: nothing.
+	// The access decides what must be asked for, and of which statement.
+	Needs func(ctx context.Context, access *auth.Access, t *task.Task) ([]auth.Need, error)
 	// Audit notes who submitted a task; nil notes nothing.
 	Audit func(r *http.Request, t *task.Task) error
 	// Worker is where this process is, as one that runs tasks.
@@ -167,7 +172,14 @@ func (a *API) find(w http.ResponseWriter, r *http.Request) (s *task.Status, err 
 	if err == nil && s == nil {
 		edge.WriteText(w, http.StatusNotFound, fmt.Sprintf("Cannot find any task with id: [%s]", id))
 	}
-	return s, err
+	if s == nil || err != nil {
+		return nil, err
+	}
+	need := auth.Need{Resource: auth.Resource{Name: s.Task.DataSource, Kind: auth.Datasource}, Action: endpoints.ActionOf(r.Method)}
+	if err := auth.Of(r.Context()).Check(r.Context(), need); err != nil {
+		return nil, err
+	}
+	return s, nil
 }
 
 func (a *API) status(w http.ResponseWriter, r *http.Request) error {
@@ -285,6 +297,9 @@ const shutdownReason = "Shutdown request from user"
 
 func (a *API) shutdown(w http.ResponseWriter, r *http.Request) error {
 	id := r.PathValue("id")
+	if s, err := a.find(w, r); s == nil {
+		return err
+	}
 	found, err := a.queue.Stop(r.Context(), id, shutdownReason)
 	if err != nil {
 		return err
@@ -316,6 +331,23 @@ var audited = map[string]bool{
 	"index_parallel": true, "index": true, "compact": true, "kill": true, "move": true, "archive": true, "restore": true,
 }
 
+// permit refuses a task whose user may not write its datasource, or read what it reads.
+func (a *API) permit(ctx context.Context, t *task.Task) error {
+	access := auth.Of(ctx)
+	if !access.Limited() {
+		return nil
+	}
+	needs := []auth.Need{auth.Writes(auth.Datasource, t.DataSource)}
+	if a.o.Needs != nil {
+		more, err := a.o.Needs(ctx, access, t)
+		if err != nil {
+			return err
+		}
+		needs = append(needs, more...)
+	}
+	return access.Check(ctx, needs...)
+}
+
 // submit takes a task as JSON.
 func (a *API) submit(w http.ResponseWriter, r *http.Request) error {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, a.o.MaxRequestBytes))
@@ -328,6 +360,9 @@ func (a *API) submit(w http.ResponseWriter, r *http.Request) error {
 	}
 	t, err := a.queue.Read(body)
 	if err != nil {
+		return err
+	}
+	if err := a.permit(r.Context(), t); err != nil {
 		return err
 	}
 	if err := a.queue.Submit(r.Context(), t); err != nil {
@@ -413,8 +448,16 @@ func (a *API) listState(w http.ResponseWriter, r *http.Request, l listing) error
 		}
 		limit = int(n)
 	}
+	access := auth.Of(r.Context())
+	access.Pass()
+	if name := q.Get("datasource"); name != "" {
+		if err := access.Check(r.Context(), auth.Reads(auth.Datasource, name)); err != nil {
+			return err
+		}
+	}
 	keep := func(s *task.Status) bool {
-		return (q.Get("datasource") == "" || q.Get("datasource") == s.Task.DataSource) && (q.Get("type") == "" || q.Get("type") == s.Task.Type)
+		return (q.Get("datasource") == "" || q.Get("datasource") == s.Task.DataSource) && (q.Get("type") == "" || q.Get("type") == s.Task.Type) &&
+			access.MayRead(r.Context(), s.Task.DataSource)
 	}
 	out := []statusObject{}
 	var active []task.Status

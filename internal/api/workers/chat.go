@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/hengedb/henge/internal/api/edge"
+	"github.com/hengedb/henge/internal/api/endpoints"
+	"github.com/hengedb/henge/internal/auth"
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/stream"
@@ -20,6 +22,8 @@ type ChatOptions struct {
 	// Ask answers a question about any other task, by its id and the path of the question: a text, or
 	// what is written as JSON.
 	Ask func(id, path string) (any, error)
+	// DataSource returns the datasource of a task; "": there is no such task.
+	DataSource func(ctx context.Context, id string) (string, error)
 }
 
 // Streams are the tasks of a process that read streams.
@@ -37,8 +41,33 @@ const pauseWait = 2 * time.Second
 // ChatRoutes adds what is asked of running tasks.
 func ChatRoutes(mux *edge.Mux, o ChatOptions) {
 	c := &chats{o}
-	mux.On("GET "+chat.Base+"{id}/{path...}", c.get)
-	mux.On("POST "+chat.Base+"{id}/{path...}", func(w http.ResponseWriter, r *http.Request) error { return refused(w, c.post(w, r)) })
+	mux.On("GET "+chat.Base+"{id}/{path...}", c.permitted(c.get))
+	mux.On("POST "+chat.Base+"{id}/{path...}", c.permitted(func(w http.ResponseWriter, r *http.Request) error {
+		return refused(w, c.post(w, r))
+	}))
+}
+
+// permitted makes a handler of one for tasks whose datasource the user may read, or write.
+func (c *chats) permitted(h edge.Handler) edge.Handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		access := auth.Of(r.Context())
+		if !access.Limited() {
+			return h(w, r)
+		}
+		id := r.PathValue("id")
+		name, err := c.o.DataSource(r.Context(), id)
+		if err != nil {
+			return err
+		}
+		if name == "" {
+			return fault.NotFound("Task [%s] does not run here", id)
+		}
+		need := auth.Need{Resource: auth.Resource{Name: name, Kind: auth.Datasource}, Action: endpoints.ActionOf(r.Method)}
+		if err := access.Check(r.Context(), need); err != nil {
+			return err
+		}
+		return h(w, r)
+	}
 }
 
 // refused answers what a task does not do in its state with a text.

@@ -103,6 +103,9 @@ type specWire struct {
 	Suspended  bool            `json:"suspended"`
 }
 
+// Statement is what is run, as it is on the wire.
+func (s Spec) Statement() json.RawMessage { return s.request }
+
 // ID implements supervisor.Spec.
 func (s Spec) ID() string { return s.id }
 

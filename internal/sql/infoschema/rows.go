@@ -20,6 +20,8 @@ type Catalog struct {
 	Name string
 	// Tables are the datasources and lookups; system tables are added by themselves.
 	Tables []Table
+	// Hidden tells whether a table of the schema sys is left out; nil: none is.
+	Hidden func(table string) bool
 }
 
 // Table is a datasource (Schema empty: that of datasources) or a lookup.
@@ -77,6 +79,9 @@ func (c *Catalog) list() []Table {
 	}
 	for schema, tables := range schemas {
 		for _, t := range tables {
+			if schema == System && c.Hidden != nil && c.Hidden(t.name) {
+				continue
+			}
 			out = append(out, Table{Schema: schema, Name: t.name, Columns: t.cols})
 		}
 	}

@@ -1,6 +1,7 @@
 package sqltask
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/hengedb/henge/internal/auth"
 	"github.com/hengedb/henge/internal/broker"
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/clock"
@@ -71,6 +73,8 @@ type payload struct {
 	Dialect           string            `json:"sqlDialect,omitempty"`
 	ResultFormat      string            `json:"sqlResultFormat,omitempty"`
 	Now               int64             `json:"sqlCurrentTimestamp"`
+	// User is whose statement it is; "" without security.
+	User string `json:"sqlUser,omitempty"`
 	// Timeline is the state of the timeline that the statement was planned against: the task reads
 	// none before it.
 	Timeline int64 `json:"sqlTimelineNumber"`
@@ -129,6 +133,10 @@ func (c *Controller) NewTask(ctx context.Context, req *query.Request, p *broker.
 	}
 	node := c.o.Broker.Optimize(ctx, p)
 	job := msq.Job{ID: TaskID(req), Plan: node, Columns: resultColumns(p), Context: p.Context, Options: options, Identity: anyone}
+	user := ""
+	if req.Access.Known() {
+		user, job.Identity = req.User, req.User
+	}
 	run, err := msq.New(job, msq.Deps{Clock: c.o.Clock, Expr: &expr.Context{Zone: p.Zone, Now: p.Now}, Exports: c.o.Exports})
 	if err != nil {
 		return nil, err
@@ -149,7 +157,7 @@ func (c *Controller) NewTask(ctx context.Context, req *query.Request, p *broker.
 		Type: ControllerType, ID: job.ID, GroupID: job.ID, Resource: taskResource{job.ID, 1}, SQLQuery: req.SQL, SQLQueryContext: shown,
 		SQLResultsContext: resultsContext{p.Zone.String(), true, stringify},
 		Context:           map[string]any{querycontext.ForceTimeChunk.Key(): true, querycontext.LineageAllocator.Key(): true},
-		DataSource:        job.DataSource(), Parameters: req.Parameters, Dialect: req.Dialect, Now: p.Now, Timeline: p.State.Number(),
+		DataSource:        job.DataSource(), Parameters: req.Parameters, Dialect: req.Dialect, Now: p.Now, User: user, Timeline: p.State.Number(),
 		Spec: querySpec{
 			Query: native.Query, ColumnMappings: native.ColumnMappings,
 			Destination: destinationOf(p, options), AssignmentStrategy: "max",
@@ -214,7 +222,7 @@ func payloadOf(t *task.Task) (*payload, error) {
 
 // prepare plans the statement of a task again, against the state of the timeline that the task will
 // read.
-func (c *Controller) prepare(ctx context.Context, body *payload) (*broker.Prepared, error) {
+func (c *Controller) prepare(ctx context.Context, access *auth.Access, body *payload) (*broker.Prepared, error) {
 	context := map[string]any{}
 	for k, v := range body.SQLQueryContext {
 		if !shownContext[k] {
@@ -225,13 +233,33 @@ func (c *Controller) prepare(ctx context.Context, body *payload) (*broker.Prepar
 		context[querycontext.SQLNow.Key()] = chrono.FormatMillis(body.Now, chrono.UTC)
 	}
 	p, err := c.o.Broker.Prepare(ctx, &query.Request{
-		SQL: body.SQLQuery, Context: context, Parameters: body.Parameters, Dialect: body.Dialect,
+		SQL: body.SQLQuery, Context: context, Parameters: body.Parameters, Dialect: body.Dialect, Access: access,
 	}, sql.MSQ)
 	if err != nil {
 		return nil, err
 	}
 	delete(p.Context, querycontext.SQLNow.Key())
 	return p, nil
+}
+
+// Permit refuses a task that somebody submits as it is, and not by its statement, if he may not run
+// the statement, or says that it is of somebody else.
+func (c *Controller) Permit(ctx context.Context, access *auth.Access, t *task.Task) error {
+	body, err := payloadOf(t)
+	if err != nil {
+		return err
+	}
+	if body.User != "" && body.User != access.Name() {
+		return auth.Refused("being user [" + body.User + "]")
+	}
+	p, err := c.prepare(ctx, access, body)
+	if err != nil {
+		return err
+	}
+	if p.Target != nil && p.Target.DataSource != t.DataSource {
+		return fault.InvalidInput("Task [%s] is of datasource [%s], but its statement writes to [%s]", t.ID, t.DataSource, p.Target.DataSource)
+	}
+	return nil
 }
 
 // Run implements task.Kind.
@@ -243,7 +271,7 @@ func (c *Controller) Run(ctx context.Context, t *task.Task) error {
 	if err := c.await(ctx, body); err != nil {
 		return err
 	}
-	p, err := c.prepare(ctx, body)
+	p, err := c.prepare(ctx, nil, body) // it was permitted when it was submitted
 	if err != nil {
 		return err
 	}
@@ -268,7 +296,7 @@ func (c *Controller) Run(ctx context.Context, t *task.Task) error {
 		return growing.beside(scan, c.o.Broker.Visible(p, scan))
 	}, c.o.Open)
 	job, err := msq.New(msq.Job{
-		ID: t.ID, Plan: node, Columns: resultColumns(p), Context: body.SQLQueryContext, Identity: anyone,
+		ID: t.ID, Plan: node, Columns: resultColumns(p), Context: body.SQLQueryContext, Identity: cmp.Or(body.User, anyone),
 	}, deps)
 	if err != nil {
 		return err

@@ -17,6 +17,8 @@ import (
 type Client struct {
 	// Addresses maps roles ("router", "broker", ...) to base URLs.
 	Addresses map[string]string
+	// User, if not empty, is one of People, whose credentials requests have.
+	User string
 	// HTTP sends the requests; nil: a client for plain HTTP that all share.
 	HTTP *http.Client
 }
@@ -57,6 +59,9 @@ func (c *Client) Send(ctx context.Context, role, method, path, body string) (sta
 		req.Header.Set("Content-Type", "application/json")
 	} else {
 		req.Body = http.NoBody
+	}
+	if c.User != "" {
+		req.SetBasicAuth(c.User, Password)
 	}
 	resp, err := c.http().Do(req)
 	if err != nil {

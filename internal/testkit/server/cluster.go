@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hengedb/henge/internal/auth"
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/config"
 	"github.com/hengedb/henge/internal/deepstore"
@@ -35,6 +36,7 @@ type Cluster struct {
 
 	t        testing.TB
 	store    *metastore.Store
+	security auth.Builders
 	dir      string
 	settings []string
 	network  *network
@@ -85,6 +87,8 @@ type ClusterOptions struct {
 	Links bool
 	// Clock is that of all processes; nil: the system's.
 	Clock clock.Clock
+	// People, if not nil, are the users; then there is security.
+	People People
 	// Skew makes the clocks of the processes wrong: by as much too late and too early, by turns.
 	Skew time.Duration
 }
@@ -110,6 +114,9 @@ func StartCluster(t testing.TB, o ClusterOptions) *Cluster {
 		t.Fatal(err)
 	}
 	c := &Cluster{network: newNetwork(), t: t, store: store, dir: dir, settings: o.Settings, clock: o.Clock, skew: o.Skew, Client: Client{Addresses: map[string]string{}, HTTP: o.HTTP}}
+	if o.People != nil {
+		c.settings, c.security = append(slices.Clone(c.settings), o.People.Settings()...), o.People.Builders()
+	}
 	if o.Links {
 		c.links = o.Metastore.URL
 	}
@@ -229,6 +236,7 @@ func (c *Cluster) open(protocol int, roles, more []string) (*Process, error) {
 	}
 	o := role.Options{
 		Settings: settings, Roles: names, Version: "test", Protocol: protocol, Store: c.store, Clock: skew(c.clock, wrong), Log: slog.New(slog.DiscardHandler), Dial: c.network.dial(p),
+		Security: c.security,
 	}
 	if p.link != nil {
 		o.Store, o.Deep = nil, func(s deepstore.Store) deepstore.Store { return slowStore{s, &p.slow} }
@@ -312,6 +320,9 @@ func (p *Process) Members() int { return p.node.Members() }
 
 // Routes returns the patterns that a port of the process serves.
 func (p *Process) Routes(role string) []string { return p.node.Routes(role) }
+
+// RoutesBehind returns the patterns of paths that a port of the process serves some of.
+func (p *Process) RoutesBehind(role string) []string { return p.node.RoutesBehind(role) }
 
 // Live returns the live segments of the process; nil: it runs no tasks.
 func (p *Process) Live() *live.Set { return p.node.Live() }

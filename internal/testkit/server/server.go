@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"testing"
 
+	"github.com/hengedb/henge/internal/auth"
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/config"
 	"github.com/hengedb/henge/internal/deepstore"
@@ -28,6 +29,8 @@ type Options struct {
 	Clock clock.Clock
 	// Deep, if not nil, makes of deep storage what the node uses.
 	Deep func(deepstore.Store) deepstore.Store
+	// People, if not nil, are the users; then there is security.
+	People People
 	// FaultPoint, if not nil, is called at each step of a publish.
 	FaultPoint func(step string) error
 	// HTTP sends the requests; nil: a client for plain HTTP.
@@ -77,6 +80,10 @@ func Start(t testing.TB, o Options) *Server {
 // Open starts a node on o.Dir. The caller stops it.
 func Open(ctx context.Context, o Options) (*Server, error) {
 	flags := append(FreePorts(), "service.data.dir="+o.Dir)
+	var security auth.Builders
+	if o.People != nil {
+		flags, security = append(flags, o.People.Settings()...), o.People.Builders()
+	}
 	settings, err := config.Load(config.Sources{Flags: append(flags, o.Settings...)})
 	if err != nil {
 		return nil, err
@@ -89,6 +96,7 @@ func Open(ctx context.Context, o Options) (*Server, error) {
 	}
 	n, err := role.Start(ctx, role.Options{
 		Settings: settings, Version: "test", Clock: o.Clock, Log: o.Log, FaultPoint: o.FaultPoint, Deep: o.Deep,
+		Security: security,
 	})
 	if err != nil {
 		return nil, err
@@ -104,6 +112,9 @@ func Open(ctx context.Context, o Options) (*Server, error) {
 
 // Routes returns the patterns of the paths that a role answers.
 func (s *Server) Routes(role string) []string { return s.node.Routes(role) }
+
+// RoutesBehind returns the patterns of paths that a role answers some of.
+func (s *Server) RoutesBehind(role string) []string { return s.node.RoutesBehind(role) }
 
 // Stop ends the node; a second call does nothing.
 func (s *Server) Stop() error {

@@ -1,0 +1,163 @@
+package broker
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/hengedb/henge/internal/auth"
+	"github.com/hengedb/henge/internal/cluster"
+	"github.com/hengedb/henge/internal/ingest"
+	"github.com/hengedb/henge/internal/plan"
+	"github.com/hengedb/henge/internal/query"
+	"github.com/hengedb/henge/internal/sql"
+	"github.com/hengedb/henge/internal/sql/infoschema"
+	"github.com/hengedb/henge/internal/timeline"
+)
+
+// permit refuses a statement that its user may not run. All that it needs is checked in one
+// decision. A request without an access is one of the process itself, such as that of a task, which
+// was checked when it was submitted.
+func (b *Broker) permit(ctx context.Context, req *query.Request, s *sql.Statement) error {
+	if req.Access == nil {
+		return nil
+	}
+	needs, err := needsOf(req, s)
+	if err != nil {
+		return err
+	}
+	return req.Access.Check(ctx, needs...)
+}
+
+// needsOf lists what a statement needs (spec/security.md, section 11.4).
+func needsOf(req *query.Request, s *sql.Statement) ([]auth.Need, error) {
+	o := req.Access.Options()
+	var out []auth.Need
+	for _, r := range s.Resources {
+		need := auth.Reads(auth.Kind(r.Type), r.Name)
+		if r.Write {
+			need.Action = auth.Write
+		}
+		switch {
+		case r.Type == string(auth.SystemTable):
+			out = append(out, systemNeeds(r.Name, o)...)
+		case r.Type == string(auth.External) && !r.Write: // below, by what is read
+		default:
+			out = append(out, need)
+		}
+	}
+	for _, x := range s.Externals {
+		types, dataSources, err := ingest.Reads(x)
+		if err != nil {
+			return nil, err
+		}
+		if !o.InputSources {
+			types = []string{string(auth.External)}
+		}
+		for _, t := range types {
+			out = append(out, auth.Reads(auth.External, t))
+		}
+		for _, d := range dataSources {
+			out = append(out, auth.Reads(auth.Datasource, d))
+		}
+	}
+	keys := slices.Clone(s.Sets)
+	for key := range req.Context {
+		keys = append(keys, key)
+	}
+	return append(out, query.ContextNeeds(o, keys)...), nil
+}
+
+// systemNeeds are those of a table of the schema sys. Rows of the others are filtered.
+func systemNeeds(table string, o auth.Options) (out []auth.Need) {
+	switch table {
+	case "servers", "server_properties", "server_segments", "decisions":
+		out = append(out, auth.Reads(auth.State, string(auth.State)))
+	}
+	if o.SystemTables {
+		out = append(out, auth.Reads(auth.SystemTable, table))
+	}
+	return out
+}
+
+// may tells whether rows about a datasource are shown. Each name is decided once.
+type may struct {
+	access *auth.Access
+	known  map[string]bool
+}
+
+// newMay returns nil where all rows are shown.
+func newMay(access *auth.Access) *may {
+	if access == nil || !access.Limited() {
+		return nil
+	}
+	return &may{access, map[string]bool{}}
+}
+
+func (m *may) read(ctx context.Context, dataSource string) bool {
+	if m == nil {
+		return true
+	}
+	yes, known := m.known[dataSource]
+	if !known {
+		yes = m.access.May(ctx, auth.Reads(auth.Datasource, dataSource))
+		m.known[dataSource] = yes
+	}
+	return yes
+}
+
+// permitted leaves out the rows of a table of the schema sys that the user may not see.
+func (s *systemRows) permitted(ctx context.Context, table string, rows [][]any) [][]any {
+	m := newMay(s.access)
+	if m == nil {
+		return rows
+	}
+	columns := infoschema.Columns(string(sql.SchemaSystem), table)
+	at := func(name string) int {
+		return slices.IndexFunc(columns, func(c plan.Column) bool { return c.Name == name })
+	}
+	keep := func(shown func(row []any) bool) {
+		rows = slices.DeleteFunc(rows, func(row []any) bool { return !shown(row) })
+	}
+	switch table {
+	case "queries":
+		all, user := m.access.May(ctx, auth.Reads(auth.State, string(auth.State))), at("user")
+		keep(func(row []any) bool { return all || row[user] == m.access.Name() })
+	case "server_segments":
+		id, of := at("segment_id"), dataSourcesOf(s.pin.state, s.pin.live)
+		keep(func(row []any) bool {
+			text, _ := row[id].(string)
+			name, known := of[text]
+			return known && m.read(ctx, name)
+		})
+	default:
+		i := at("datasource")
+		if i < 0 {
+			break
+		}
+		keep(func(row []any) bool {
+			names, _ := row[i].(string)
+			for name := range strings.SplitSeq(names, ",") { // a supervisor may have several
+				if names != "" && !m.read(ctx, name) {
+					return false
+				}
+			}
+			return names != "" || table == "decisions" // which needs STATE READ
+		})
+	}
+	return rows
+}
+
+// dataSourcesOf returns the datasources of all segments by their ids.
+func dataSourcesOf(state *timeline.State, live *cluster.LiveView) map[string]string {
+	out := map[string]string{}
+	for _, name := range state.DataSources() {
+		for seg := range state.Timeline(name).All() {
+			out[seg.ID.String()] = name
+		}
+	}
+	for _, g := range growing(live) {
+		out[g.Text] = g.Of.ID.DataSource
+	}
+	return out
+}

@@ -1,0 +1,27 @@
+package query
+
+import (
+	"slices"
+
+	"github.com/hengedb/henge/internal/auth"
+	"github.com/hengedb/henge/internal/querycontext"
+)
+
+// freeKeys are the keys of the query context that never need a permission.
+var freeKeys = []string{querycontext.SQLQueryID.Key(), querycontext.StringifyArrays.Key()}
+
+// ContextNeeds are those of the keys of a query context that a user sets.
+func ContextNeeds(o auth.Options, keys []string) (out []auth.Need) {
+	if !o.ContextKeys {
+		return nil
+	}
+	keys = slices.Clone(keys)
+	slices.Sort(keys)
+	for _, key := range slices.Compact(keys) {
+		secured := !o.OnlySecured || slices.Contains(o.SecuredKeys, key)
+		if secured && !slices.Contains(freeKeys, key) && !slices.Contains(o.UnsecuredKeys, key) {
+			out = append(out, auth.Writes(auth.QueryContext, key))
+		}
+	}
+	return out
+}

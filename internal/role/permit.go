@@ -1,0 +1,93 @@
+package role
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/hengedb/henge/internal/auth"
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/ingest"
+	"github.com/hengedb/henge/internal/ingest/spec"
+	"github.com/hengedb/henge/internal/overlord/scheduled"
+	"github.com/hengedb/henge/internal/supervisor"
+	"github.com/hengedb/henge/internal/task"
+	"github.com/hengedb/henge/internal/tasktype/batch"
+	"github.com/hengedb/henge/internal/tasktype/move"
+	"github.com/hengedb/henge/internal/tasktype/sqltask"
+)
+
+// taskNeeds returns what a task that is submitted needs beside writing its datasource: a task can
+// do all that the process can, so that what it reads is asked for here (spec/security.md, section
+// 12).
+func (s *services) taskNeeds(ctx context.Context, access *auth.Access, t *task.Task) ([]auth.Need, error) {
+	switch t.Type {
+	case sqltask.ControllerType:
+		return nil, s.controller.Permit(ctx, access, t)
+	case batch.ParallelType, batch.SimpleType:
+		var w struct {
+			Spec struct {
+				IO struct {
+					Source json.RawMessage `json:"inputSource"`
+				} `json:"ioConfig"`
+			} `json:"spec"`
+		}
+		if err := json.Unmarshal(t.Payload, &w); err != nil || len(w.Spec.IO.Source) == 0 {
+			return nil, nil //nolint:nilerr // the task says what is wrong with its specification
+		}
+		return sourceNeeds(access, w.Spec.IO.Source)
+	case batch.CompactType:
+		return []auth.Need{auth.Reads(auth.Datasource, t.DataSource)}, nil
+	case task.KillType, task.NoopType, move.Type, move.ArchiveType, move.RestoreType:
+		return nil, nil
+	}
+	if !access.Options().InputSources {
+		return nil, nil
+	}
+	for _, kind := range streamTypes {
+		if t.Type == spec.StreamTaskType(kind) {
+			return []auth.Need{auth.Reads(auth.External, kind)}, nil
+		}
+	}
+	return nil, fault.InvalidInput("Task type [%s] can't tell its input sources, which setting [service.auth.enableInputSourceSecurity] "+
+		"asks for", t.Type)
+}
+
+// sourceNeeds are those of an input source: reading its datasources, and with input source security
+// its types.
+func sourceNeeds(access *auth.Access, source json.RawMessage) (out []auth.Need, err error) {
+	types, dataSources, err := ingest.Reads(source)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range dataSources {
+		out = append(out, auth.Reads(auth.Datasource, name))
+	}
+	if access.Options().InputSources {
+		for _, kind := range types {
+			out = append(out, auth.Reads(auth.External, kind))
+		}
+	}
+	return out, nil
+}
+
+// supervisorNeeds returns what a new supervisor needs beside writing its datasources.
+func (s *services) supervisorNeeds(ctx context.Context, access *auth.Access, v *supervisor.Supervisor) ([]auth.Need, error) {
+	if of, ok := v.Spec.(scheduled.Spec); ok {
+		return nil, scheduledStatements{s}.permit(ctx, access, of.Statement())
+	}
+	for _, kind := range streamTypes {
+		if v.Type == kind && access.Options().InputSources {
+			return []auth.Need{auth.Reads(auth.External, kind)}, nil
+		}
+	}
+	return nil, nil
+}
+
+// dataSourceOf returns the datasource of a task; "": it is not known.
+func (s *services) dataSourceOf(ctx context.Context, id string) (string, error) {
+	t, err := s.queue.Find(ctx, id)
+	if err != nil || t == nil {
+		return "", err
+	}
+	return t.Task.DataSource, nil
+}

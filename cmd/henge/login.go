@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+
+	"github.com/hengedb/henge/internal/clock"
 )
 
 // keyVariable names the variable of the environment with the API key of this program's requests.
@@ -17,14 +19,21 @@ type signed struct {
 	token func(r *http.Request) (string, error)
 }
 
-// newTransport returns what sends the requests of a client, with the API key of the environment if
-// there is one.
+// newTransport returns what sends the requests of a client, with the API key of the environment, or
+// else the log in that is kept.
 func newTransport(base string) http.RoundTripper {
 	parsed, err := url.Parse(base)
 	if err != nil {
 		return http.DefaultTransport // the first request says what is wrong
 	}
-	return &signed{http.DefaultTransport, parsed, func(*http.Request) (string, error) { return os.Getenv(keyVariable), nil }}
+	parsed.User = nil // log ins are kept by the server alone
+	kept := &logins{base: parsed.String(), clock: clock.System()}
+	return &signed{http.DefaultTransport, parsed, func(r *http.Request) (string, error) {
+		if key := os.Getenv(keyVariable); key != "" {
+			return key, nil
+		}
+		return kept.token(r)
+	}}
 }
 
 // RoundTrip implements http.RoundTripper. Nobody but the server gets the token: other hosts that it

@@ -24,6 +24,7 @@ import (
 func sqlCommand() *cobra.Command {
 	s := &session{clock: clock.System()}
 	var query string
+	var device bool
 	var who login
 	cmd := &cobra.Command{
 		Use:   "sql [FILE]",
@@ -43,6 +44,11 @@ INSERT and REPLACE statements run as tasks; henge waits for their end.`,
 				return err
 			}
 			s.out, s.err = cmd.OutOrStdout(), cmd.ErrOrStderr()
+			if device {
+				if err := s.client.logInByDevice(cmd.Context(), s.err); err != nil {
+					return err
+				}
+			}
 			switch s.format {
 			case "table", "csv", "json":
 			default:
@@ -72,6 +78,7 @@ INSERT and REPLACE statements run as tasks; henge waits for their end.`,
 	}
 	cmd.Flags().StringVarP(&query, "query", "q", "", "the query to run")
 	cmd.Flags().StringVar(&s.format, "format", "table", "form of the answer: table, csv or json")
+	cmd.Flags().BoolVar(&device, "login", false, "log in first, at the server's provider of OpenID Connect; later commands stay logged in")
 	cmd.Flags().BoolVar(&s.timing, "timing", false, "print how long each statement took")
 	who.add(cmd.Flags(), "address of the server (its Router or Broker)")
 	return cmd

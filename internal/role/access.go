@@ -10,15 +10,18 @@ import (
 	"github.com/hengedb/henge/internal/auth"
 	"github.com/hengedb/henge/internal/auth/basic"
 	"github.com/hengedb/henge/internal/auth/keys"
+	"github.com/hengedb/henge/internal/auth/oidc"
 )
 
-// tokens is what this process knows of API keys. It is made while the settings of security are
-// read, and opened when the store is known.
+// tokens is what this process knows of API keys and providers of tokens. It is made while the
+// settings of security are read, and opened when the store is known.
 type tokens struct {
 	n        *Node
 	ring     *keys.Ring // nil: no authenticator of type keys is configured
 	keeper   *keys.Keeper
 	follower *basic.Follower
+	// providers are the authenticators of type oidc, in the order of the settings.
+	providers []*oidc.Authenticator
 }
 
 // keyPoll is how often the keys are looked at beside the times that the store tells of a change. It
@@ -34,8 +37,43 @@ func (t *tokens) keys(p auth.Part) (auth.Authenticator, error) {
 	return keys.New(p, t.ring)
 }
 
+// oidc builds an authenticator of type oidc.
+func (t *tokens) oidc(p auth.Part) (auth.Authenticator, error) {
+	o, err := oidc.OptionsOf(p)
+	if err != nil {
+		return nil, err
+	}
+	o.Clock, o.Log = t.n.o.Clock, t.n.o.Log
+	a := oidc.New(o)
+	t.providers = append(t.providers, a)
+	return a, nil
+}
+
+// providerWait is how long a start waits for the providers. Those that are away by then are found
+// later.
+const providerWait = 3 * time.Second
+
+// find starts what discovers the providers and keeps their keys, and waits for them for a while.
+func (t *tokens) find(ctx, background context.Context) {
+	timer := t.n.o.Clock.NewTimer(providerWait)
+	defer timer.Stop()
+	for _, p := range t.providers {
+		t.n.roles.Go(func() error { return p.Run(background) })
+	}
+	for _, p := range t.providers {
+		select {
+		case <-p.Found():
+		case <-timer.C():
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
 // open loads the keys, and starts what keeps them so. Each process reads the store itself.
 func (t *tokens) open(ctx, background context.Context) error {
+	t.find(ctx, background)
 	if t.ring == nil {
 		return nil
 	}
@@ -67,4 +105,5 @@ func (t *tokens) changed(ctx context.Context) {
 // routes adds the endpoints to a port's mux.
 func (t *tokens) routes(mux *edge.Mux) {
 	(&access.Keys{Keeper: t.keeper, Changed: t.changed, Clock: t.n.o.Clock}).Routes(mux)
+	(&access.Login{Providers: t.providers}).Routes(mux)
 }

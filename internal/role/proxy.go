@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/hengedb/henge/internal/api/edge"
+	"github.com/hengedb/henge/internal/auth"
 	"github.com/hengedb/henge/internal/auth/kerberos"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/keystore"
@@ -49,6 +50,7 @@ func (f *forward) ServeHTTP(w http.ResponseWriter, r *http.Request) error {
 			}
 			p.SetXForwarded()
 			passCookie(p.Out, w.Header())
+			passIdentity(p.In, p.Out)
 		},
 		Transport:     f,
 		FlushInterval: -1,
@@ -84,6 +86,14 @@ func passCookie(out *http.Request, answer http.Header) {
 			out.Header.Del("Authorization")
 			out.AddCookie(&http.Cookie{Name: c.Name, Value: c.Value})
 		}
+	}
+}
+
+// passIdentity has a request that is passed on say who sends it, where only this process knows: of
+// a session the token takes the place of the cookie.
+func passIdentity(in, out *http.Request) {
+	if a := auth.Find(in.Context()); a != nil && a.Identity() != nil && a.Identity().Token != "" {
+		out.Header.Set("Authorization", "Bearer "+a.Identity().Token)
 	}
 }
 

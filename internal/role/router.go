@@ -136,6 +136,7 @@ func (s *services) cancelEverywhere(w http.ResponseWriter, r *http.Request) erro
 					req.Header[name] = values
 				}
 			}
+			passIdentity(r, req)
 			resp, err := s.n.peers.passing.Do(req)
 			if err != nil {
 				return // it runs nothing any more

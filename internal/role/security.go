@@ -12,7 +12,7 @@ import (
 func (n *Node) builders() auth.Builders {
 	b := auth.BuiltIn()
 	b.Authenticators["basic"], b.Authorizers["basic"] = n.users.authenticator, n.users.authorizer
-	b.Authenticators["keys"] = n.tokens.keys
+	b.Authenticators["keys"], b.Authenticators["oidc"] = n.tokens.keys, n.tokens.oidc
 	b.Authenticators["kerberos"], b.Escalators["kerberos"] = n.ticketsOf, n.ticketsFor
 	maps.Copy(b.Authenticators, n.o.Security.Authenticators)
 	maps.Copy(b.Authorizers, n.o.Security.Authorizers)

@@ -1,0 +1,116 @@
+package oidc
+
+import (
+	"encoding/json"
+	"log/slog"
+	"net"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hengedb/henge/internal/auth"
+	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/clock"
+	"github.com/hengedb/henge/internal/fault"
+)
+
+// Options are the settings of an authenticator.
+type Options struct {
+	Name, Authorizer string
+	Issuer           string
+	ClientID         string
+	ClientSecret     string // "": the client is public
+	DeviceClientID   string
+	// Audiences are those of tokens that are taken: one of them has to be among a token's.
+	Audiences []string
+	Scopes    []string
+	// UserClaim and RolesClaim are names of claims, or paths with dots.
+	UserClaim, RolesClaim string
+	// UserPrefix stands before each user's name.
+	UserPrefix string
+	// RoleMapping says which roles a value of the roles claim gives; nil: the one of its name.
+	RoleMapping map[string][]string
+	// RedirectURI is where the provider sends browsers back to; "": browsers can't log in.
+	RedirectURI string
+	// IdleTime and MaxTime are how long a session lives without requests, and at all.
+	IdleTime, MaxTime time.Duration
+	MaxSessions       int
+
+	Clock clock.Clock
+	Log   *slog.Logger
+}
+
+// OptionsOf reads the settings of a part.
+func OptionsOf(p auth.Part) (o Options, err error) {
+	o = Options{
+		Name: p.Name, ClientID: p.Text("clientId"), DeviceClientID: p.Text("deviceClientId"), Audiences: p.Settings.List(p.Prefix + "audiences"),
+		Scopes: p.Settings.List(p.Prefix + "scopes"), UserClaim: p.Text("userClaim"),
+		RolesClaim: p.Text("rolesClaim"), UserPrefix: p.Text("userPrefix"),
+		RedirectURI: p.Text("redirectUri"), MaxSessions: int(p.Int("maxSessions")),
+	}
+	for rest, into := range map[string]*string{"authorizerName": &o.Authorizer, "issuer": &o.Issuer, "clientId": &o.ClientID} {
+		if *into, err = p.Required(rest); err != nil {
+			return o, err
+		}
+	}
+	if o.ClientSecret, err = p.Secret("clientSecret"); err != nil {
+		return o, err
+	}
+	if o.DeviceClientID == "" {
+		o.DeviceClientID = o.ClientID
+	}
+	if len(o.Audiences) == 0 {
+		o.Audiences = []string{o.ClientID, o.DeviceClientID}
+	}
+	if !slices.Contains(o.Scopes, "openid") {
+		o.Scopes = append([]string{"openid"}, o.Scopes...)
+	}
+	if err := secure(o.Issuer); err != "" {
+		return o, fault.InvalidInput("Value [%s] of setting [%sissuer] %s", o.Issuer, p.Prefix, err)
+	}
+	if o.RedirectURI != "" {
+		if err := secure(o.RedirectURI); err != "" {
+			return o, fault.InvalidInput("Value [%s] of setting [%sredirectUri] %s", o.RedirectURI, p.Prefix, err)
+		}
+	}
+	if text := p.Text("roleMapping"); text != "" {
+		o.RoleMapping = map[string][]string{}
+		if json.Unmarshal([]byte(text), &o.RoleMapping) != nil || o.RoleMapping == nil {
+			return o, fault.InvalidInput(`Value [%s] of setting [%sroleMapping] is not a JSON object of lists such as {"staff":["analyst"]}`,
+				text, p.Prefix)
+		}
+	}
+	for rest, into := range map[string]*time.Duration{"sessionIdleTime": &o.IdleTime, "sessionMaxTime": &o.MaxTime} {
+		period, err := chrono.ParsePeriod(p.Text(rest))
+		ms, fixed := period.StandardMillis()
+		if err != nil || !fixed || ms <= 0 {
+			return o, fault.InvalidInput("Value [%s] of setting [%s%s] is not a positive period such as [PT30M]", p.Text(rest), p.Prefix, rest)
+		}
+		*into = time.Duration(ms) * time.Millisecond
+	}
+	if o.MaxSessions < 1 {
+		return o, fault.InvalidInput("Value [%d] of setting [%smaxSessions] is not a positive number", o.MaxSessions, p.Prefix)
+	}
+	return o, nil
+}
+
+// secure says why an address can't be one of a provider: tokens in plain text are anybody's, except
+// inside one machine. "" if it can.
+func secure(address string) string {
+	u, err := url.Parse(address)
+	switch {
+	case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http":
+		return "is not an https URL"
+	case u.Fragment != "" || u.User != nil || u.RawQuery != "":
+		return "must have no user, query or fragment"
+	case u.Scheme == "http" && !loopback(u.Hostname()):
+		return "must begin with https: outside of this machine tokens need encryption"
+	}
+	return ""
+}
+
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
+}

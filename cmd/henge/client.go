@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"syscall"
 
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/keystore"
 )
 
 // client speaks the HTTP interface, as any other client would.
@@ -123,6 +125,9 @@ func reasonOf(err error) error {
 	var path *os.PathError
 	var call *os.SyscallError
 	var address *net.OpError
+	if why := tlsReason(err); why != "" {
+		return errors.New(why)
+	}
 	switch {
 	case errors.As(err, &path):
 		return path.Err
@@ -132,6 +137,22 @@ func reasonOf(err error) error {
 		return address.Err
 	}
 	return err
+}
+
+// tlsReason says what is wrong with a connection over TLS, and what helps; "": nothing.
+func tlsReason(err error) string {
+	var record tls.RecordHeaderError
+	var alert tls.AlertError
+	var verification *tls.CertificateVerificationError
+	switch {
+	case strings.Contains(err.Error(), "server gave HTTP response to HTTPS client"), errors.As(err, &record):
+		return "the port answers plain HTTP, not HTTPS"
+	case errors.As(err, &verification):
+		return keystore.Why(verification.Err) + "; --cacert FILE names the authority of the server"
+	case errors.As(err, &alert):
+		return keystore.Why(alert)
+	}
+	return ""
 }
 
 // readFault makes a fault of an error answer.

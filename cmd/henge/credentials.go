@@ -25,6 +25,7 @@ const (
 // login is how a command says who runs it, by flags, the environment or a prompt.
 type login struct {
 	server, user, file, password string
+	trust                        trust
 }
 
 // add adds the flags of every command that talks to a server; about describes the server.
@@ -33,11 +34,15 @@ func (l *login) add(flags *pflag.FlagSet, about string) {
 	flags.StringVar(&l.user, "user", "", "user to log in as, where the server wants one; default $"+userVariable)
 	flags.StringVar(&l.file, "password-file", "", "file with the password in its first line; default: $"+passwordVariable+", else a prompt")
 	flags.StringVar(&l.password, "password", "", "the password itself, which other users of this machine can see")
+	l.trust.add(flags)
 }
 
 // client returns a client that logs in.
 func (l *login) client(cmd *cobra.Command) (*client, error) {
 	c := newClient(l.server)
+	if err := l.trust.apply(c, cmd.ErrOrStderr()); err != nil {
+		return nil, err
+	}
 	user, password, err := l.credentials(c, cmd.ErrOrStderr())
 	if err != nil {
 		return nil, err

@@ -18,7 +18,7 @@ import (
 
 func serverCommand() *cobra.Command {
 	var where settingFlags
-	var list, fresh bool
+	var list, fresh, secured bool
 	cmd := &cobra.Command{
 		Use:   "server [role ...]",
 		Short: "Run the server: all roles in one process on a data directory, or some roles of a cluster",
@@ -34,6 +34,7 @@ Settings are properties. They come, later ones winning, from files, from the env
 service.broker.plaintextPort) and from --set. --list-settings prints them all.`,
 		Example: `  henge server
   henge server --data /var/lib/henge --config common.runtime.properties
+  henge server --secure
   henge server historical --set service.host=h1.example.com --config common.runtime.properties
   henge server --set service.api.aliases='["druid"]' --set service.memory.limit=4GiB`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -51,6 +52,12 @@ service.broker.plaintextPort) and from --set. --list-settings prints them all.`,
 			if err != nil {
 				return err
 			}
+			var made *protection
+			if secured {
+				if made, settings, err = where.secure(settings, roles); err != nil {
+					return err
+				}
+			}
 			log, err := obs.NewLogger(cmd.ErrOrStderr(), obs.LogOptions{Level: settings.Text("service.log.level"), Format: settings.Text("service.log.format")})
 			if err != nil {
 				return err
@@ -61,11 +68,16 @@ service.broker.plaintextPort) and from --set. --list-settings prints them all.`,
 				return err
 			}
 			fmt.Fprintln(cmd.OutOrStdout(), readyLine(n))
+			if made != nil {
+				fmt.Fprintln(cmd.OutOrStdout(), made.tell(n.Addresses()[0].URL()))
+			}
 			return n.Wait(cmd.Context())
 		},
 	}
 	where.add(cmd)
 	cmd.Flags().BoolVar(&fresh, "new-metastore", false, "begin with an empty metastore where the file is missing, although deep storage has segments")
+	cmd.Flags().BoolVar(&secured, "secure", false,
+		"HTTPS in place of HTTP, and passwords: a certificate and a password for user admin are made at the first start")
 	cmd.Flags().BoolVar(&list, "list-settings", false, "print all properties with their defaults and stop")
 	return cmd
 }

@@ -3,6 +3,7 @@ package role
 import (
 	"context"
 	"encoding/json"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -66,6 +67,7 @@ func (s *Stores) Close() error {
 
 // metastoreOptions says where the settings have the metastore.
 func metastoreOptions(set *config.Settings, dir string) (metastore.Options, error) {
+	var err error
 	o := metastore.Options{MaxAuditBytes: max(0, set.Int("service.audit.manager.maxPayloadSizeBytes"))}
 	switch manager := set.Text("service.audit.manager.type"); manager {
 	case "sql":
@@ -81,8 +83,10 @@ func metastoreOptions(set *config.Settings, dir string) (metastore.Options, erro
 		}
 	case "postgresql":
 		o.URL = strings.TrimPrefix(set.Text("service.metadata.storage.connector.connectURI"), "jdbc:")
+		if o.URL, err = secureStore(set, o.URL); err != nil {
+			return o, err
+		}
 		o.User = set.Text("service.metadata.storage.connector.user")
-		var err error
 		if o.Password, err = secretOf(set, "service.metadata.storage.connector.password"); err != nil {
 			return o, err
 		}
@@ -90,6 +94,49 @@ func metastoreOptions(set *config.Settings, dir string) (metastore.Options, erro
 		return o, fault.InvalidInput("Metadata store [%s] is unknown; use sqlite or postgresql", kind)
 	}
 	return o, nil
+}
+
+// secureStore adds what the settings say of TLS to the URL of a PostgreSQL, where it says nothing
+// itself.
+func secureStore(set *config.Settings, text string) (string, error) {
+	const of = "service.metadata.postgres.ssl."
+	more := map[string]string{
+		"sslmode": set.Text(of + "sslMode"), "sslrootcert": set.Text(of + "sslRootCert"), "sslcert": set.Text(of + "sslCert"),
+		"sslkey": set.Text(of + "sslKey"),
+	}
+	var err error
+	if more["sslpassword"], err = secretOf(set, of+"sslPassword"); err != nil {
+		return "", err
+	}
+	if set.Bool(of+"useSSL") && more["sslmode"] == "" {
+		more["sslmode"] = "verify-full"
+	}
+	switch mode := more["sslmode"]; mode {
+	case "", "disable", "allow", "prefer", "require", "verify-ca", "verify-full":
+	default:
+		return "", fault.InvalidInput("Value [%s] of setting [%ssslMode] is unknown; use disable, allow, prefer, require, "+
+			"verify-ca or verify-full",
+			mode, of)
+	}
+	for _, name := range []string{"sslRootCert", "sslCert", "sslKey"} {
+		if path := set.Text(of + name); path != "" {
+			if _, err := os.Stat(path); err != nil {
+				return "", fault.InvalidInput("File [%s] of setting [%s%s] is not readable", path, of, name)
+			}
+		}
+	}
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme == "" {
+		return text, nil // opening it says what is wrong
+	}
+	query := u.Query()
+	for name, value := range more {
+		if value != "" && !query.Has(name) {
+			query.Set(name, value)
+		}
+	}
+	u.RawQuery = query.Encode()
+	return u.String(), nil
 }
 
 // secretOf reads a setting that is a secret, or the object that says which variable of the

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+
+	"github.com/spf13/pflag"
+
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/keystore"
+)
+
+// authorityVariable is the variable of the environment that stands for --cacert.
+const authorityVariable = "HENGE_CACERT"
+
+// trust is how a command knows the server that it talks to, and shows a certificate.
+type trust struct {
+	authority, certificate, key string
+	insecure                    bool
+}
+
+// add adds the flags.
+func (t *trust) add(flags *pflag.FlagSet) {
+	flags.StringVar(&t.authority, "cacert", "",
+		"file with the authorities of servers with https, in PEM; default $"+authorityVariable+", else those of the machine")
+	flags.StringVar(&t.certificate, "cert", "", "file with the certificate that a server wants to see, in PEM")
+	flags.StringVar(&t.key, "key", "", "file with its key, if it is not in the same")
+	flags.BoolVar(&t.insecure, "insecure", false, "take any certificate of a server: somebody between could read along")
+}
+
+// apply has a client go by the flags.
+func (t *trust) apply(c *client, warn io.Writer) error {
+	authority := t.authority
+	if authority == "" {
+		authority = os.Getenv(authorityVariable)
+	}
+	config := &tls.Config{MinVersion: tls.VersionTLS12}
+	var err error
+	roots := keystore.Store{Path: authority, Names: keystore.Names{Path: "--cacert", Password: "--cacert"}}
+	if config.RootCAs, err = roots.Roots(); err != nil {
+		return flagProblem(err)
+	}
+	switch {
+	case t.certificate == "" && t.key != "":
+		return fault.InvalidInput("There is --key, but no --cert that it belongs to")
+	case t.certificate != "":
+		path := t.certificate
+		if t.key != "" {
+			path += "," + t.key
+		}
+		own := keystore.Store{Kind: "PEM", Path: path, Names: keystore.Names{Path: "--cert", Password: "--key", KeyPassword: "--key"}}
+		pair, err := own.Pair()
+		if err != nil {
+			return flagProblem(err)
+		}
+		config.Certificates = []tls.Certificate{*pair}
+	}
+	if t.insecure {
+		if t.authority != "" {
+			return fault.InvalidInput("Give --cacert or --insecure, not both")
+		}
+		config.InsecureSkipVerify = true // which the user wants, and is warned of
+		fmt.Fprintln(warn, "henge: --insecure: the server may be another one than it says")
+	}
+	transport := http.DefaultTransport.(*http.Transport).Clone() // it is one
+	transport.TLSClientConfig = config
+	c.http = &http.Client{Transport: transport}
+	return nil
+}
+
+func flagProblem(err error) error { return fault.InvalidInput("%v", err) }

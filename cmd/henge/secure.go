@@ -48,7 +48,7 @@ const (
 // secure adds what --secure makes to the settings of a process with all roles.
 func (f *settingFlags) secure(set *config.Settings, roles []string) (*protection, *config.Settings, error) {
 	if len(roles) < len(cluster.Roles) {
-		return nil, nil, fault.InvalidInput("--secure is for one process with all roles; docs/security.md says how a cluster is secured")
+		return nil, nil, fault.InvalidInput("--secure is for one process with all roles; docs/tls.md says how a cluster is secured")
 	}
 	made, err := makeSecurity(set, clock.System().Now())
 	if err != nil {

@@ -171,7 +171,7 @@ const longStatement = 8 << 10
 // Prepare parses and binds a request against the newest state.
 func (b *Broker) Prepare(ctx context.Context, req *query.Request, engine sql.Engine) (*Prepared, error) {
 	began, lookups := b.o.Clock.Now(), b.o.Lookups.View()
-	pinned, err := b.pin(ctx)
+	pinned, err := b.pinOf(ctx, req)
 	if err != nil {
 		return nil, err
 	}
@@ -212,7 +212,7 @@ func (b *Broker) Prepare(ctx context.Context, req *query.Request, engine sql.Eng
 // values.
 func (b *Broker) Describe(ctx context.Context, req *query.Request) (*query.Description, error) {
 	lookups := b.o.Lookups.View()
-	pinned, err := b.pin(ctx)
+	pinned, err := b.pinOf(ctx, req)
 	if err != nil {
 		return nil, err
 	}

@@ -40,6 +40,8 @@ type Request struct {
 	Access *auth.Access
 	// Dialect is the product name the request came under.
 	Dialect string
+	// Pin is the state that the request reads; nil: the newest.
+	Pin Pin
 }
 
 // NewID returns a random UUID (version 4) in lower case.

@@ -90,6 +90,9 @@ func (s *services) openBroker(ctx context.Context) error {
 	if s.n.has(cluster.Broker) {
 		s.n.roles.Go(func() error { return s.jdbc.Run(ctx) })
 	}
+	if err := s.openPGWire(ctx); err != nil {
+		return err
+	}
 	s.native = nativequery.New(s.broker, s.n.running, nativequery.Options{
 		MaxRequestBytes: set.Bytes("service.server.http.maxRequestBytes", 0),
 		DefaultTimeout:  set.Int("service.server.http.defaultQueryTimeout"), MaxTimeout: set.Int("service.server.http.maxQueryTimeout"),

@@ -84,7 +84,8 @@ type Node struct {
 	reserve   *durable.Reserve
 	left      *leftovers
 	listeners []*listener
-	exporter  *listener // a port for metrics alone; nil: there is none
+	exporter  *listener    // a port for metrics alone; nil: there is none
+	pgwire    net.Listener // for clients of PostgreSQL; nil: there is none
 	peers     peers
 	security  *auth.Security // nil: none is configured
 	tls       transport
@@ -236,15 +237,21 @@ func (n *Node) start(ctx context.Context) error {
 
 func (n *Node) onClose(f func() error) { n.closed = append(n.closed, f) }
 
+// bind is the address that ports are bound to; "" is all.
+func (n *Node) bind() string {
+	host := n.settings.Text("service.host")
+	switch {
+	case host == "":
+		return "127.0.0.1"
+	case n.settings.Bool("service.bindOnHost"):
+		return host
+	}
+	return ""
+}
+
 // listen opens all ports first, so that one in use is found before anything runs.
 func (n *Node) listen() error {
-	bind := "127.0.0.1"
-	if host := n.settings.Text("service.host"); host != "" {
-		bind = ""
-		if n.settings.Bool("service.bindOnHost") {
-			bind = host
-		}
-	}
+	bind := n.bind()
 	if port := n.settings.Int("service.emitter.prometheus.port"); port >= 0 {
 		var err error
 		if n.exporter, err = listen("exporter", bind, "service.emitter.prometheus.port", port); err != nil {
@@ -433,6 +440,9 @@ func (n *Node) Addresses() []Address {
 	out := make([]Address, 0, len(n.listeners)+1)
 	for _, l := range n.ports() {
 		out = append(out, Address{l.role, n.hostPort(l), l.secure != nil})
+	}
+	if n.pgwire != nil {
+		out = append(out, Address{pgwireRole, net.JoinHostPort(n.host(), strconv.Itoa(n.pgwire.Addr().(*net.TCPAddr).Port))})
 	}
 	return out
 }

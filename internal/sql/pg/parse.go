@@ -1,6 +1,7 @@
 package pg
 
 import (
+	"errors"
 	"strconv"
 	"strings"
 )
@@ -72,13 +73,19 @@ func parseOne(text string, toks []token) (*Statement, error) {
 	if err == nil {
 		return s, nil
 	}
+	if e, ok := errors.AsType[*Error](err); ok && e.Code == "54001" {
+		return nil, err
+	}
 	// What begins a query may be one of package sql, which knows more.
 	switch verb := toks[0].text; {
 	case toks[0].kind == tWord && (verb == "select" || verb == "with" || verb == "values" || verb == "explain" || verb == "from"),
 		toks[0].kind == tPunc && toks[0].text == "(":
 		for i := range toks {
 			if toks[i].kind == tParam {
-				n, _ := strconv.Atoi(toks[i].text)
+				n, bad := strconv.Atoi(toks[i].text)
+				if bad != nil || n < 1 || n > maxParams {
+					return nil, &Error{At: toks[i].start, Code: "42P02", Message: "there is no parameter $" + toks[i].text}
+				}
 				s.Params = max(s.Params, n)
 			}
 		}
@@ -291,3 +298,24 @@ func (p *parser) integer() int64 {
 
 // IsReserved reports whether a word is no name without quotes.
 func IsReserved(word string) bool { return reserved[word] || typeFunc[word] }
+
+// QuestionMarks writes the parameters of a text as ? and returns which they are, from 1.
+func QuestionMarks(text string) (out string, params []int) {
+	toks, err := lex(text)
+	if err != nil {
+		return text, nil
+	}
+	var b strings.Builder
+	at := 0
+	for _, t := range toks {
+		if t.kind == tParam {
+			n, _ := strconv.Atoi(t.text) // digits alone; too many fail when the values are counted
+			params = append(params, n)
+			b.WriteString(text[at:t.start])
+			b.WriteByte('?')
+			at = t.end
+		}
+	}
+	b.WriteString(text[at:])
+	return b.String(), params
+}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sort"
 	"strings"
+	"time"
 
 	"github.com/hengedb/henge/internal/sql/pgtype"
 )
@@ -18,6 +19,8 @@ type Options struct {
 	Params []any
 	// Bound says that Params are the values.
 	Bound bool
+	// Zone is that of the query, in which points in time are written; nil: UTC.
+	Zone *time.Location
 }
 
 // Translation is a query in the dialect of package sql.
@@ -178,13 +181,40 @@ func (t *translator) query(q *Query, top bool) {
 	if q.Limit != nil {
 		if c, ok := q.Limit.(*Const); !ok || c.Kind != Null {
 			t.put(" LIMIT ")
-			t.expr(q.Limit)
+			t.rows(q.Limit)
 		}
 	}
 	if q.Offset != nil {
 		t.put(" OFFSET ")
-		t.expr(q.Offset)
+		t.rows(q.Offset)
 	}
+}
+
+// rows writes a number of rows: a literal or a parameter, whose cast says nothing.
+func (t *translator) rows(x Expr) {
+	for {
+		c, ok := x.(*Cast)
+		if !ok {
+			break
+		}
+		x = c.X
+	}
+	switch p := x.(type) {
+	case *Param:
+		if _, known := t.out.Casts[p.N]; !known {
+			t.out.Casts[p.N] = TypeName{Name: "int8"}
+		}
+	case *Const:
+		if p.Kind == Text {
+			x = &Const{p.At, Int, p.Text}
+		}
+	default:
+		if v, ok := t.constantOf(x); ok {
+			t.value(v, pgtype.Int8, x.Pos())
+			return
+		}
+	}
+	t.expr(x)
 }
 
 // collect notes the aliases of a block before it is written: FROM comes behind the items.

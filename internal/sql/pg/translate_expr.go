@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/hengedb/henge/internal/sql/pgtype"
 )
@@ -219,7 +220,7 @@ func (t *translator) against(other, x Expr) {
 		t.operand(x)
 		return
 	}
-	v, err := pgtype.Parse(pgtype.Timestamptz, c.Text, nil)
+	v, err := pgtype.Parse(pgtype.Timestamptz, c.Text, t.o.Zone)
 	if err != nil {
 		if t.out.Err == nil {
 			t.out.Err = &Error{At: c.Pos(), Code: "22007", Message: err.Error()}
@@ -250,7 +251,7 @@ func (t *translator) value(v any, typ pgtype.OID, at int) {
 			return
 		}
 		// Milliseconds are what columns hold.
-		t.put("TIMESTAMP ", literal(x.Time().Format("2006-01-02 15:04:05.000")))
+		t.put("TIMESTAMP ", literal(t.clock(x).Format("2006-01-02 15:04:05.000")))
 	case pgtype.Date:
 		t.put("DATE ", literal(string(pgtype.AppendDate(nil, x))))
 	case pgtype.Interval:
@@ -616,4 +617,12 @@ func (t *translator) constantOf(x Expr) (any, bool) {
 	}
 	v, _, ok := t.o.Constant(x)
 	return v, ok
+}
+
+// clock is a point in time in the zone of the query.
+func (t *translator) clock(x pgtype.Timestamp) time.Time {
+	if t.o.Zone != nil {
+		return x.Time().In(t.o.Zone)
+	}
+	return x.Time()
 }

@@ -145,6 +145,15 @@ func (c *compiler) typeOf(t pg.TypeName) pgtype.OID {
 	return o
 }
 
+// ParseValue reads the text of a value; that of a reg type may be the name of an object.
+func (s *Session) ParseValue(t pgtype.OID, text string) (v any, err error) {
+	if !t.IsOID() || t == pgtype.OIDType {
+		return pgtype.Parse(t, text, s.Zone)
+	}
+	err = protect(func() { v = s.regOID(t, text, 0) })
+	return v, err
+}
+
 // regOID reads the name of an object as a value of a reg type.
 func (s *Session) regOID(t pgtype.OID, name string, at int) any {
 	if n, err := strconv.ParseInt(strings.TrimSpace(name), 10, 64); err == nil || name == "-" {

@@ -28,6 +28,9 @@ func (c *compiler) compile(sc *scope, x pg.Expr) *expr {
 	case *pg.Const:
 		return c.literal(x)
 	case *pg.Param:
+		if c.constants {
+			fail(x.Pos(), "42P02", "there is no parameter $%d", x.N)
+		}
 		for len(c.params) < x.N {
 			c.params = append(c.params, 0)
 		}

@@ -62,7 +62,7 @@ func (p *Plan) Run(s *Session, params []any) (rows [][]any, err error) {
 // Evaluate computes an expression that reads no table. ok is false if it reads something, or can't
 // be compiled.
 func Evaluate(s *Session, x pg.Expr) (v any, t pgtype.OID, ok bool, err error) {
-	c := &compiler{s: s}
+	c := &compiler{s: s, constants: true}
 	err = protect(func() {
 		e := c.expr(&scope{}, x)
 		t = c.settled(e.typ)
@@ -76,7 +76,9 @@ func Evaluate(s *Session, x pg.Expr) (v any, t pgtype.OID, ok bool, err error) {
 type compiler struct {
 	s      *Session
 	params []pgtype.OID
-	depth  int
+	// constants says that there are no parameters.
+	constants bool
+	depth     int
 	// touched are the columns that were resolved since somebody began to listen.
 	touched *[]touch
 }

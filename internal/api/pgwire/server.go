@@ -1,0 +1,233 @@
+package pgwire
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"crypto/tls"
+	"encoding/binary"
+	"errors"
+	"log/slog"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/hengedb/henge/internal/auth"
+	"github.com/hengedb/henge/internal/clock"
+	"github.com/hengedb/henge/internal/exec"
+	"github.com/hengedb/henge/internal/query"
+	"github.com/hengedb/henge/internal/sql/pgcatalog"
+)
+
+// Engine plans and runs statements over datasources.
+type Engine interface {
+	query.Engine
+	// Describe returns what a statement gives and wants, without running it.
+	Describe(ctx context.Context, req *query.Request) (*query.Description, error)
+	// PinState pins a state, and Tables lists what can be read of it.
+	PinState(ctx context.Context) (query.Pin, error)
+	Tables(ctx context.Context, of query.Pin) ([]query.Table, error)
+}
+
+// Login is a client that begins a session.
+type Login struct {
+	User, Database, Application string
+	// Peer is its address, TLS the state of its connection; nil: it is not encrypted.
+	Peer string
+	TLS  *tls.ConnectionState
+	// Password asks the client for its password, which goes over the wire as it is.
+	Password func() (string, error)
+	// SASL begins an exchange with mechanisms of SASL: it returns the one that the client chose and its
+	// first message. Continue sends a challenge and returns the answer; Final sends the last message.
+	SASL     func(mechanisms []string) (mechanism string, first []byte, err error)
+	Continue func(challenge []byte) ([]byte, error)
+	Final    func(data []byte)
+}
+
+// Authenticator says who a client is, and what it may do. It is safe for concurrent use.
+type Authenticator interface {
+	Authenticate(ctx context.Context, l *Login) (*auth.Access, error)
+}
+
+// Trust lets everyone in: no security is configured.
+type Trust struct{}
+
+// Authenticate implements Authenticator.
+func (Trust) Authenticate(_ context.Context, l *Login) (*auth.Access, error) {
+	return auth.Unlimited(l.User), nil
+}
+
+// Options are the settings of the server.
+type Options struct {
+	// MaxConnections bounds the sessions, MaxMessageBytes a message.
+	MaxConnections  int
+	MaxMessageBytes int64
+	// DefaultTimeout and MaxTimeout, in milliseconds, apply to the queries; 0: none.
+	DefaultTimeout, MaxTimeout int64
+	// IdleTimeout ends sessions that send nothing for so long; 0: they stay.
+	IdleTimeout time.Duration
+	// Version is that of Henge.
+	Version string
+	// Dialect is the API name of requests.
+	Dialect string
+	// TLS is what connections are encrypted with when the client wants it; nil: it can't.
+	TLS *tls.Config
+	// Authenticator says who clients are; nil: Trust.
+	Authenticator Authenticator
+	Clock         clock.Clock
+}
+
+// Server answers clients on listeners.
+type Server struct {
+	engine  Engine
+	running *query.Running
+	o       Options
+	log     *slog.Logger
+	started time.Time
+
+	mu struct {
+		sync.Mutex
+		sessions map[uint32]*session
+		next     uint32
+		closed   bool
+	}
+	conns sync.WaitGroup
+	// catalog is the last snapshot that shows all.
+	catalog struct {
+		sync.Mutex
+		of       query.Pin
+		snapshot *pgcatalog.Snapshot
+	}
+}
+
+// New returns a server that serves engine.
+func New(engine Engine, running *query.Running, o Options, log *slog.Logger) *Server {
+	if o.Authenticator == nil {
+		o.Authenticator = Trust{}
+	}
+	s := &Server{engine: engine, running: running, o: o, log: log, started: o.Clock.Now()}
+	s.mu.sessions = map[uint32]*session{}
+	return s
+}
+
+// Serve answers the clients of a listener until ctx is done. With encrypted every connection begins
+// with TLS, or asks for it.
+func (s *Server) Serve(ctx context.Context, l net.Listener, encrypted bool) error {
+	stop := context.AfterFunc(ctx, func() { _ = l.Close() }) // it ends Accept
+	defer stop()
+	for {
+		conn, err := l.Accept()
+		if err != nil {
+			if ctx.Err() != nil {
+				s.closeAll()
+				s.conns.Wait()
+				return nil
+			}
+			if ne, ok := errors.AsType[net.Error](err); ok && ne.Timeout() {
+				continue
+			}
+			s.log.ErrorContext(ctx, "accepting a connection of the PostgreSQL wire failed", "error", err)
+			timer := s.o.Clock.NewTimer(100 * time.Millisecond) // too many files are open
+			select {
+			case <-timer.C():
+			case <-ctx.Done():
+			}
+			timer.Stop()
+			continue
+		}
+		s.conns.Go(func() { s.handle(ctx, conn, encrypted) })
+	}
+}
+
+// handle runs one connection.
+func (s *Server) handle(ctx context.Context, conn net.Conn, encrypted bool) {
+	defer conn.Close() //nolint:errcheck // it ends in any case
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	c := &session{server: s, conn: newWire(conn), ctx: ctx}
+	defer c.end()
+	err := exec.Protect(func() error { return c.serve(encrypted) })
+	if err != nil && ctx.Err() == nil {
+		s.log.DebugContext(ctx, "a connection of the PostgreSQL wire ended", "peer", conn.RemoteAddr().String(), "error", err)
+	}
+}
+
+// enter registers a session and gives it a number and a secret.
+func (s *Server) enter(c *session) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.mu.closed {
+		return failure("57P03", "the database system is shutting down")
+	}
+	if len(s.mu.sessions) >= s.o.MaxConnections {
+		return failure("53300", "sorry, too many clients already")
+	}
+	for {
+		s.mu.next = (s.mu.next + 1) & 0x7fffffff
+		if s.mu.next != 0 && s.mu.sessions[s.mu.next] == nil {
+			break
+		}
+	}
+	c.pid = s.mu.next
+	c.secret = make([]byte, 4)
+	_, _ = rand.Read(c.secret) // never fails
+	s.mu.sessions[c.pid] = c
+	return nil
+}
+
+func (s *Server) leave(c *session) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.mu.sessions[c.pid] == c {
+		delete(s.mu.sessions, c.pid)
+	}
+}
+
+// closeAll ends all sessions.
+func (s *Server) closeAll() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.mu.closed = true
+	for _, c := range s.mu.sessions {
+		c.interrupt(failure("57P01", "terminating connection due to administrator command"))
+		_ = c.conn.Close() // it ends in any case
+	}
+}
+
+// cancel ends the query of a session, if the secret is its.
+func (s *Server) cancel(pid uint32, secret []byte) bool {
+	s.mu.Lock()
+	c := s.mu.sessions[pid]
+	s.mu.Unlock()
+	if c == nil || secret != nil && subtle.ConstantTimeCompare(c.secret, secret) != 1 {
+		return false
+	}
+	c.interrupt(failure("57014", "canceling statement due to user request"))
+	return true
+}
+
+// Count returns how many sessions there are.
+func (s *Server) Count() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.mu.sessions)
+}
+
+// activities lists the sessions of a user.
+func (s *Server) activities(of *session) []pgcatalog.Activity {
+	s.mu.Lock()
+	var all []*session
+	for _, c := range s.mu.sessions {
+		if c.user == of.user || !of.access.Limited() {
+			all = append(all, c)
+		}
+	}
+	s.mu.Unlock()
+	var out []pgcatalog.Activity
+	for _, c := range all {
+		out = append(out, c.activity())
+	}
+	return out
+}
+
+func uint32Of(b []byte) uint32 { return binary.BigEndian.Uint32(b) }

@@ -44,7 +44,8 @@ func (b *Broker) Tables(ctx context.Context, of query.Pin) ([]query.Table, error
 	}
 	for _, name := range infoschema.Tables(infoschema.System) {
 		if b.system[name] != nil {
-			out = append(out, query.Table{Schema: infoschema.System, Name: name, Columns: resultColumns(infoschema.Columns(infoschema.System, name)), System: true})
+			out = append(out, query.Table{Schema: infoschema.System, Name: name, Columns: resultColumns(infoschema.Columns(infoschema.System,
+				name)), System: true})
 		}
 	}
 	return out, nil

@@ -22,7 +22,8 @@ func (c *session) catalogSession(ctx context.Context) (*pgcatalog.Session, error
 	now := c.server.o.Clock.Now()
 	return &pgcatalog.Session{
 		Snapshot: snapshot, Database: c.database, User: c.user, PID: int64(c.pid), Zone: c.settings.zone, Now: now, Began: now,
-		Started: c.server.started, Version: "PostgreSQL " + serverVersion + " (Henge " + c.server.o.Version + ") on " + runtime.GOARCH + ", 64-bit",
+		Started: c.server.started, Version: "PostgreSQL " + serverVersion + " (Henge " + c.server.o.Version + ") on " + runtime.GOARCH +
+			", 64-bit",
 		Number: serverVersionNumber, Short: serverVersion, Setting: c.settings.get, Settings: c.settings.all,
 		SetConfig:   func(name, value string, _ bool) error { return c.settings.set(pgLower(name), value) },
 		Transaction: c.txn.number + 1,

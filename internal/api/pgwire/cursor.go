@@ -96,7 +96,8 @@ func (c *session) fetch(n *pg.Fetch) (*rows, error) {
 		}
 		return done(tag(all)), nil
 	}
-	return &rows{fields: k.rows.fields, source: &portion{cursor: k, left: count}, tag: tag, ctx: k.rows.ctx, cancel: keepOn(k.rows.cancel), text: k.text}, nil
+	return &rows{fields: k.rows.fields, source: &portion{cursor: k, left: count}, tag: tag, ctx: k.rows.ctx, cancel: keepOn(k.rows.cancel),
+		text: k.text}, nil
 }
 
 // keepOn leaves the query of a cursor alone when a FETCH has ended, but passes on why it must end.

@@ -2,6 +2,7 @@ package pgwire
 
 import (
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgproto3"
@@ -135,7 +136,7 @@ func (c *session) bind(m *pgproto3.Bind) error {
 		return failure("54000", "a session has at most %d portals", maxPortals)
 	}
 	formats := append([]int16{}, m.ResultFormatCodes...)
-	for _, f := range append(formats[:len(formats):len(formats)], m.ParameterFormatCodes...) {
+	for _, f := range append(slices.Clip(formats), m.ParameterFormatCodes...) {
 		if f != 0 && f != 1 {
 			return failure("22023", "unsupported format code: %d", f)
 		}
@@ -153,7 +154,8 @@ func (c *session) bind(m *pgproto3.Bind) error {
 	case n > 1 && n != len(m.Parameters):
 		return failure("08P01", "bind message has %d parameter formats but %d parameters", n, len(m.Parameters))
 	case len(m.Parameters) != len(params):
-		return failure("08P01", "bind message supplies %d parameters, but prepared statement \"%s\" requires %d", len(m.Parameters), m.PreparedStatement, len(params))
+		return failure("08P01", "bind message supplies %d parameters, but prepared statement \"%s\" requires %d", len(m.Parameters),
+			m.PreparedStatement, len(params))
 	case len(formats) > 1 && s.plan.described && len(formats) != len(s.plan.fields):
 		return failure("08P01", "bind message has %d result formats but query has %d columns", len(formats), len(s.plan.fields))
 	}
@@ -180,7 +182,8 @@ func (c *session) bind(m *pgproto3.Bind) error {
 	return nil
 }
 
-// parseValue reads the text of a parameter. What is stored as a number of an object may be its name.
+// parseValue reads the text of a parameter. What is stored as a number of an object may be its
+// name.
 func (c *session) parseValue(t pgtype.OID, text string) (any, error) {
 	if !t.IsOID() || t == pgtype.OIDType {
 		return pgtype.Parse(t, text, c.settings.zone)

@@ -31,7 +31,8 @@ func (e *wireError) withHint(hint string) *wireError { e.hint = hint; return e }
 
 // states are the SQLSTATEs of the categories of faults.
 var states = map[fault.Category]string{
-	fault.CategoryInvalidInput: "22023", fault.CategoryUnauthorized: "28000", fault.CategoryForbidden: "42501", fault.CategoryNotFound: "42704",
+	fault.CategoryInvalidInput: "22023", fault.CategoryUnauthorized: "28000", fault.CategoryForbidden: "42501",
+	fault.CategoryNotFound: "42704",
 	fault.CategoryConflict: "55006", fault.CategoryCapacityExceeded: "53300", fault.CategoryCanceled: "57014", fault.CategoryTimeout: "57014",
 	fault.CategoryUnsupported: "0A000", fault.CategoryServiceUnavailable: "57P03", fault.CategoryRuntimeFailure: "58000",
 	fault.CategoryDefensive: "XX000", fault.CategoryUncategorized: "XX000",
@@ -56,7 +57,7 @@ func (c *session) explain(err error, text string, place func(line, column int) i
 	if f.Category == fault.CategoryDefensive {
 		c.server.log.ErrorContext(c.ctx, "a statement of the PostgreSQL wire failed", "error", err)
 	}
-	out := &wireError{code: states[f.Category], message: placeInText.ReplaceAllString(f.Message, ""), hint: f.Context["hint"]}
+	out := &wireError{code: states[f.Category], message: placeInText.ReplaceAllString(f.Message, "")}
 	if out.code == "" {
 		out.code = "XX000"
 	}

@@ -9,7 +9,8 @@ const (
 	startupTime = 30 * time.Second
 	// farewell is how long a blocked write of a cancelled query may take before the connection ends.
 	farewell = 10 * time.Second
-	// maxStatements and maxPortals bound what one session prepares; maxPrepared bounds the bytes of its
+	// maxStatements and maxPortals bound what one session prepares; maxPrepared bounds the bytes of
+	// its
 	// statements' texts.
 	maxStatements = 10_000
 	maxPortals    = 256

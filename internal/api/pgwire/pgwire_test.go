@@ -88,7 +88,8 @@ func login(t testing.TB, address string) *client {
 	t.Helper()
 	c := &client{t: t, conn: dial(t, address)}
 	c.f = pgproto3.NewFrontend(c.conn, c.conn)
-	c.f.Send(&pgproto3.StartupMessage{ProtocolVersion: pgproto3.ProtocolVersion30, Parameters: map[string]string{"user": "ann", "database": "henge"}})
+	c.f.Send(&pgproto3.StartupMessage{ProtocolVersion: pgproto3.ProtocolVersion30, Parameters: map[string]string{"user": "ann",
+		"database": "henge"}})
 	for _, m := range c.exchange() {
 		if k, ok := m.(*pgproto3.BackendKeyData); ok {
 			c.key = &pgproto3.BackendKeyData{ProcessID: k.ProcessID, SecretKey: append([]byte{}, k.SecretKey...)}
@@ -182,19 +183,23 @@ func TestSimpleQueries(t *testing.T) {
 		{"", "empty|I"}, {";;", "empty|I"}, {"select 1; select 'a', null", "1|SELECT 1|a,|SELECT 1|I"},
 		{"select 1; select nope; select 2", "1|SELECT 1|ERROR 42703|I"}, {"foo", "ERROR 42601|I"}, {"select $1", "ERROR 42P02|I"},
 		{"begin", "BEGIN|T"}, {"savepoint a", "SAVEPOINT|T"}, {"select nope", "ERROR 42703|E"}, {"select 1", "ERROR 25P02|E"},
-		{"rollback to a", "ROLLBACK|T"}, {"release a", "RELEASE|T"}, {"release a", "ERROR 3B001|E"}, {"commit", "ROLLBACK|I"}, {"rollback", "ROLLBACK|I"},
+		{"rollback to a", "ROLLBACK|T"}, {"release a", "RELEASE|T"}, {"release a", "ERROR 3B001|E"}, {"commit", "ROLLBACK|I"}, {"rollback",
+			"ROLLBACK|I"},
 		{"set application_name = 'x'; show application_name", "SET|x|SHOW|I"},
 		{"begin; set local timezone = 'Europe/Berlin'; show timezone; commit; show timezone", "BEGIN|SET|Europe/Berlin|SHOW|COMMIT|UTC|SHOW|I"},
 		{"begin; set timezone = 'Europe/Berlin'; rollback; show timezone", "BEGIN|SET|ROLLBACK|UTC|SHOW|I"},
 		{"set henge.useCache = false; show henge.useCache; reset henge.useCache", "SET|false|SHOW|RESET|I"},
 		{"set nope = 1", "ERROR 42704|I"}, {"show nope", "ERROR 42704|I"}, {"set server_version = '9'", "ERROR 55P02|I"},
 		{"set client_encoding to latin1", "ERROR 22023|I"}, {"set timezone = 'Mars'", "ERROR 22023|I"}, {"reset all", "RESET|I"},
-		{"set session characteristics as transaction isolation level read committed", "SET|I"}, {"listen a; unlisten *; notify a", "LISTEN|UNLISTEN|NOTIFY|I"},
+		{"set session characteristics as transaction isolation level read committed", "SET|I"}, {"listen a; unlisten *; notify a",
+			"LISTEN|UNLISTEN|NOTIFY|I"},
 		{"declare c cursor for select 1", "ERROR 25P01|I"},
 		{"declare c scroll cursor with hold for select g from generate_series(1, 5) g", "DECLARE CURSOR|I"},
-		{"fetch c; fetch 2 from c; fetch backward 1 from c; fetch absolute 4 from c; move 1 in c; fetch all c", "1|FETCH 1|2|3|FETCH 2|2|FETCH 1|4|FETCH 1|MOVE 1|FETCH 0|I"},
+		{"fetch c; fetch 2 from c; fetch backward 1 from c; fetch absolute 4 from c; move 1 in c; fetch all c",
+			"1|FETCH 1|2|3|FETCH 2|2|FETCH 1|4|FETCH 1|MOVE 1|FETCH 0|I"},
 		{"fetch last c; fetch first c; fetch relative 2 c; fetch prior c", "5|FETCH 1|1|FETCH 1|3|FETCH 1|2|FETCH 1|I"},
-		{"declare c cursor with hold for select 1", "ERROR 42P03|I"}, {"close c", "CLOSE CURSOR|I"}, {"fetch c", "ERROR 34000|I"}, {"close c", "ERROR 34000|I"},
+		{"declare c cursor with hold for select 1", "ERROR 42P03|I"}, {"close c", "CLOSE CURSOR|I"}, {"fetch c", "ERROR 34000|I"}, {"close c",
+			"ERROR 34000|I"},
 		{"begin; declare d cursor for select 1; commit; fetch d", "BEGIN|DECLARE CURSOR|COMMIT|ERROR 34000|I"},
 		{"prepare p(int) as select $1 + 1; execute p(2); deallocate p; execute p(1)", "PREPARE|3|SELECT 1|DEALLOCATE|ERROR 26000|I"},
 		{"prepare q as select 1; execute q(2)", "PREPARE|ERROR 42601|I"}, {"discard all", "DISCARD ALL|I"}, {"deallocate nope", "ERROR 26000|I"},
@@ -214,9 +219,10 @@ func TestCopyFormats(t *testing.T) {
 	c := login(t, address)
 	for sql, want := range map[string]string{
 		`copy (select E'a\tb\\', null, 1) to stdout`:                                "a\\tb\\\\\t\\N\t1\n",
-		`copy (select 'a,b', null, 'c"d', '') to stdout csv header`:                 "?column?,?column?,?column?,?column?\n\"a,b\",,\"c\"\"d\",\"\"\n",
+		`copy (select 'a,b' x, null y, 'c"d' z, '') to stdout csv header`:           "x,y,z,?column?\n\"a,b\",,\"c\"\"d\",\"\"\n",
 		`copy (select 'a;b', 1) to stdout (format csv, delimiter ';', null 'NULL')`: "\"a;b\";1\n",
-		`copy (select 1::int2) to stdout binary`:                                    "PGCOPY\n\xff\r\n\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00\x02\x00\x01\xff\xff",
+		`copy (select 1::int2) to stdout binary`: "PGCOPY\n\xff\r\n" + strings.Repeat("\x00", 10) +
+			"\x01\x00\x00\x00\x02\x00\x01\xff\xff",
 	} {
 		c.f.Send(&pgproto3.Query{String: sql})
 		if err := c.f.Flush(); err != nil {
@@ -269,7 +275,8 @@ func TestExtendedQueries(t *testing.T) {
 		got, want string
 	}{
 		{send(parse("", "select $1::int + 1"), bind("", "2"), run), "3|SELECT 1|I"},
-		{send(parse("a", "select g from generate_series(1, 5) g"), bind("a"), &pgproto3.Execute{MaxRows: 2}, &pgproto3.Execute{MaxRows: 2}, &pgproto3.Execute{MaxRows: 2}),
+		{send(parse("a", "select g from generate_series(1, 5) g"), bind("a"), &pgproto3.Execute{MaxRows: 2}, &pgproto3.Execute{MaxRows: 2},
+			&pgproto3.Execute{MaxRows: 2}),
 			"1|2|suspended|3|4|suspended|5|SELECT 1|I"},
 		{send(parse("a", "select 1")), "ERROR 42P05|I"},
 		{send(bind("a"), &pgproto3.Describe{ObjectType: 'S', Name: "a"}, &pgproto3.Close{ObjectType: 'P'}, run), "ERROR 34000|I"},
@@ -280,7 +287,8 @@ func TestExtendedQueries(t *testing.T) {
 		{send(&pgproto3.Bind{PreparedStatement: "a", ResultFormatCodes: []int16{0, 1, 1}}), "ERROR 08P01|I"},
 		{send(parse("b", "select $1::int4"), bind("b", "x")), "ERROR 22P02|I"},
 		{send(&pgproto3.Bind{PreparedStatement: "b", ParameterFormatCodes: []int16{1}, Parameters: [][]byte{{1}}}), "ERROR 22P03|I"},
-		{send(&pgproto3.Bind{PreparedStatement: "b", ParameterFormatCodes: []int16{1}, Parameters: [][]byte{{0, 0, 0, 9}}, ResultFormatCodes: []int16{1}}, run), "\x00\x00\x00\x09|SELECT 1|I"},
+		{send(&pgproto3.Bind{PreparedStatement: "b", ParameterFormatCodes: []int16{1}, Parameters: [][]byte{{0, 0, 0, 9}},
+			ResultFormatCodes: []int16{1}}, run), "\x00\x00\x00\x09|SELECT 1|I"},
 		{send(parse("", "")), "I"},
 		{send(bind(""), run), "empty|I"},
 		{send(parse("", "select 1; select 2")), "ERROR 42601|I"},
@@ -505,7 +513,8 @@ func TestMessagesThatAreWrong(t *testing.T) {
 // server.
 func TestMessagesThatAreCut(t *testing.T) {
 	s, address := open(t, func(o *Options) { o.MaxConnections = 1000 })
-	text, err := (&pgproto3.StartupMessage{ProtocolVersion: pgproto3.ProtocolVersion30, Parameters: map[string]string{"user": "ann"}}).Encode(nil)
+	text, err := (&pgproto3.StartupMessage{ProtocolVersion: pgproto3.ProtocolVersion30,
+		Parameters: map[string]string{"user": "ann"}}).Encode(nil)
 	for _, m := range []pgproto3.FrontendMessage{
 		&pgproto3.Query{String: "select 1"}, &pgproto3.Parse{Query: "select $1::int"}, &pgproto3.Bind{Parameters: [][]byte{[]byte("1")}},
 		&pgproto3.Describe{ObjectType: 'P'}, &pgproto3.Execute{}, &pgproto3.Close{ObjectType: 'S'}, &pgproto3.Sync{},
@@ -537,7 +546,8 @@ func TestMessagesThatAreCut(t *testing.T) {
 func FuzzMessages(f *testing.F) {
 	_, address := open(f, nil)
 	for _, m := range []pgproto3.FrontendMessage{
-		&pgproto3.Query{String: "select 1"}, &pgproto3.Parse{Query: "select $1"}, &pgproto3.Bind{Parameters: [][]byte{[]byte("1")}}, &pgproto3.Sync{},
+		&pgproto3.Query{String: "select 1"}, &pgproto3.Parse{Query: "select $1"}, &pgproto3.Bind{Parameters: [][]byte{[]byte("1")}},
+		&pgproto3.Sync{},
 		&pgproto3.Describe{ObjectType: 'S'}, &pgproto3.Execute{}, &pgproto3.CopyFail{Message: "x"},
 	} {
 		text, err := m.Encode(nil)

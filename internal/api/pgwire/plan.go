@@ -362,7 +362,8 @@ func (c *session) describe(p *planned) ([]field, error) {
 
 // better prefers why a text is no statement of PostgreSQL, if it is none of package sql either.
 func (p *planned) better(err error) error {
-	if f := fault.Find(err); p.why != nil && f != nil && (strings.Contains(f.Message, "Encountered") || strings.Contains(f.Message, "Lexical") ||
+	if f := fault.Find(err); p.why != nil && f != nil && (strings.Contains(f.Message, "Encountered") || strings.Contains(f.Message,
+		"Lexical") ||
 		strings.Contains(f.Message, "Incorrect syntax")) {
 		return p.why
 	}
@@ -517,7 +518,8 @@ func (c *session) startData(p *planned, values []any) (*rows, error) {
 	if err != nil {
 		return nil, err
 	}
-	entered, q, err := c.server.running.Enter(ctx, query.Arrival{ID: req.ID, SQL: p.source, Identity: req.User, Context: maps.Clone(req.Context)})
+	entered, q, err := c.server.running.Enter(ctx, query.Arrival{ID: req.ID, SQL: p.source, Identity: req.User,
+		Context: maps.Clone(req.Context)})
 	if err != nil {
 		cancel(nil)
 		return nil, err

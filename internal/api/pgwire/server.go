@@ -37,7 +37,8 @@ type Login struct {
 	TLS  *tls.ConnectionState
 	// Password asks the client for its password, which goes over the wire as it is.
 	Password func() (string, error)
-	// SASL begins an exchange with mechanisms of SASL: it returns the one that the client chose and its
+	// SASL begins an exchange with mechanisms of SASL: it returns the one that the client chose and
+	// its
 	// first message. Continue sends a challenge and returns the answer; Final sends the last message.
 	SASL     func(mechanisms []string) (mechanism string, first []byte, err error)
 	Continue func(challenge []byte) ([]byte, error)

@@ -105,7 +105,8 @@ func (s *settings) check(name, value string) (string, error) {
 		return "on", nil
 	case "datestyle":
 		style := strings.ToUpper(value)
-		if !strings.Contains(style, "ISO") && strings.ContainsAny(style, "SPG") && (strings.Contains(style, "SQL") || strings.Contains(style, "POSTGRES") || strings.Contains(style, "GERMAN")) {
+		if !strings.Contains(style, "ISO") && strings.ContainsAny(style, "SPG") && (strings.Contains(style, "SQL") || strings.Contains(style,
+			"POSTGRES") || strings.Contains(style, "GERMAN")) {
 			return "", failure("0A000", "DateStyle [%s] is not supported; dates are written as ISO", value)
 		}
 		return "ISO, MDY", nil

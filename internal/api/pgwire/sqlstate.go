@@ -6,7 +6,8 @@ import "strings"
 // PostgreSQL for such an error.
 var sentences = []struct{ text, code string }{
 	{"Object '", "42P01"}, {"not found in any table", "42703"}, {"Column '", "42703"}, {"No match found for function signature", "42883"},
-	{"is ambiguous", "42702"}, {"is not being grouped", "42803"}, {"Cannot apply", "42883"}, {"Encountered", "42601"}, {"Lexical error", "42601"},
+	{"is ambiguous", "42702"}, {"is not being grouped", "42803"}, {"Cannot apply", "42883"}, {"Encountered", "42601"}, {"Lexical error",
+		"42601"},
 	{"Incorrect syntax", "42601"}, {"Duplicate", "42712"}, {"Invalid number of arguments", "42883"}, {"Table '", "42P01"},
 }
 

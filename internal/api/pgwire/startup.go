@@ -27,7 +27,7 @@ var errRefused = errors.New("the connection was refused")
 func (c *session) startup(encrypted bool) (done bool, err error) {
 	_ = c.conn.SetDeadline(clock.Deadline(startupTime)) // a connection that can't is closed
 	defer func() { _ = c.conn.SetDeadline(time.Time{}) }()
-	for tries := 0; tries < 4; tries++ {
+	for range 4 {
 		packet, err := c.packet(encrypted)
 		if err != nil {
 			return true, err
@@ -168,7 +168,8 @@ func (c *session) begin(version uint32, body []byte) (done bool, err error) {
 
 // login asks the authenticator.
 func (c *session) login(parameters map[string]string) error {
-	l := &Login{User: c.user, Database: c.database, Application: parameters["application_name"], Peer: c.conn.RemoteAddr().String(), TLS: c.tls}
+	l := &Login{User: c.user, Database: c.database, Application: parameters["application_name"], Peer: c.conn.RemoteAddr().String(),
+		TLS: c.tls}
 	answer := func() (pgproto3.FrontendMessage, error) {
 		if err := c.flush(); err != nil {
 			return nil, err

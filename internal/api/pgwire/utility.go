@@ -190,7 +190,8 @@ func (c *session) executeText(n *pg.Execute) (*rows, error) {
 		return nil, missingStatement(n.Name)
 	}
 	if len(n.Args) != len(s.plan.params) {
-		return nil, failure("42601", "wrong number of parameters for prepared statement \"%s\": expected %d, got %d", n.Name, len(s.plan.params), len(n.Args))
+		return nil, failure("42601", "wrong number of parameters for prepared statement \"%s\": expected %d, got %d", n.Name,
+			len(s.plan.params), len(n.Args))
 	}
 	session, err := c.catalogSession(c.ctx)
 	if err != nil {

@@ -224,7 +224,7 @@ var typeFunc = words(`authorization binary collation concurrently cross current_
 
 func words(s string) map[string]bool {
 	out := map[string]bool{}
-	for _, w := range strings.Fields(s) {
+	for w := range strings.FieldsSeq(s) {
 		out[w] = true
 	}
 	return out

@@ -73,13 +73,14 @@ var renamed = map[string]string{
 var sameName = map[string]string{
 	"length": "CHAR_LENGTH", "char_length": "CHAR_LENGTH", "character_length": "CHAR_LENGTH", "substr": "SUBSTRING", "pow": "POWER",
 	"ceil": "CEIL", "ceiling": "CEIL", "array_to_string": "ARRAY_TO_STRING", "string_to_array": "STRING_TO_ARRAY", "stddev": "STDDEV_SAMP",
-	"variance": "VAR_SAMP", "array_append": "ARRAY_APPEND", "array_cat": "ARRAY_CONCAT", "cardinality": "ARRAY_LENGTH", "to_json": "TO_JSON_STRING",
-	"log": "LOG10",
+	"variance": "VAR_SAMP", "array_append": "ARRAY_APPEND", "array_cat": "ARRAY_CONCAT", "cardinality": "ARRAY_LENGTH",
+	"to_json": "TO_JSON_STRING",
+	"log":     "LOG10",
 }
 
 // sessionCalls are functions of the session: what they give stands in the text.
-var sessionCalls = words(`version current_database current_catalog current_schema current_schemas current_user session_user user current_role
-	current_setting pg_backend_pid txid_current pg_is_in_recovery inet_server_addr inet_server_port pg_postmaster_start_time quote_ident
+var sessionCalls = words(`version current_database current_catalog current_schema current_schemas current_user session_user user
+	current_role current_setting pg_backend_pid txid_current pg_is_in_recovery inet_server_addr inet_server_port pg_postmaster_start_time quote_ident
 	quote_literal format_type to_regclass has_table_privilege has_schema_privilege pg_typeof age make_interval to_regtype`)
 
 func (t *translator) call(x *Call) {
@@ -259,8 +260,10 @@ func (t *translator) dateTrunc(x *Call) bool {
 
 // charForms are the parts of to_char's patterns, longest first, with those of TIME_FORMAT.
 var charForms = [][2]string{
-	{"YYYY", "yyyy"}, {"IYYY", "xxxx"}, {"HH24", "HH"}, {"HH12", "hh"}, {"Month", "MMMM"}, {"MONTH", "MMMM"}, {"month", "MMMM"}, {"DDD", "DDD"},
-	{"Mon", "MMM"}, {"MON", "MMM"}, {"mon", "MMM"}, {"Day", "EEEE"}, {"DAY", "EEEE"}, {"day", "EEEE"}, {"YY", "yy"}, {"MM", "MM"}, {"DD", "dd"},
+	{"YYYY", "yyyy"}, {"IYYY", "xxxx"}, {"HH24", "HH"}, {"HH12", "hh"}, {"Month", "MMMM"}, {"MONTH", "MMMM"}, {"month", "MMMM"}, {"DDD",
+		"DDD"},
+	{"Mon", "MMM"}, {"MON", "MMM"}, {"mon", "MMM"}, {"Day", "EEEE"}, {"DAY", "EEEE"}, {"day", "EEEE"}, {"YY", "yy"}, {"MM", "MM"}, {"DD",
+		"dd"},
 	{"Dy", "EEE"}, {"DY", "EEE"}, {"HH", "hh"}, {"MI", "mm"}, {"SS", "ss"}, {"MS", "SSS"}, {"AM", "a"}, {"PM", "a"}, {"am", "a"}, {"pm", "a"},
 	{"IW", "ww"}, {"TZ", "z"}, {"yyyy", "yyyy"}, {"mm", "MM"}, {"dd", "dd"}, {"hh24", "HH"}, {"mi", "mm"}, {"ss", "ss"}, {"ID", "e"},
 }

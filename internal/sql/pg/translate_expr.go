@@ -2,6 +2,7 @@ package pg
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -83,6 +84,34 @@ func (t *translator) expr(x Expr) {
 		t.put("]")
 	case *Quantified:
 		t.quantified(x)
+	case *In, *Between, *Like, *Is, *Distinct:
+		t.condition(x)
+	case *Subscript:
+		if x.Slice {
+			t.refuse(x.Pos(), "slices of arrays are not supported over datasources")
+			return
+		}
+		t.put("ARRAY_ORDINAL(")
+		t.expr(x.X)
+		t.put(", ")
+		t.expr(x.Lo)
+		t.put(")")
+	case *Field:
+		t.refuse(x.Pos(), "fields of rows are not supported over datasources")
+		t.expr(x.X)
+		t.put(".", quote(x.Name.Name))
+	case *Row:
+		t.put("(")
+		t.list(x.Items)
+		t.put(")")
+	default:
+		t.put(fmt.Sprintf("%p", x))
+	}
+}
+
+// condition writes the operators that are words.
+func (t *translator) condition(x Expr) {
+	switch x := x.(type) {
 	case *In:
 		t.operand(x.X)
 		t.not(x.Not, " IN (")
@@ -123,26 +152,6 @@ func (t *translator) expr(x Expr) {
 		}
 		t.put("DISTINCT FROM ")
 		t.against(x.X, x.Y)
-	case *Subscript:
-		if x.Slice {
-			t.refuse(x.Pos(), "slices of arrays are not supported over datasources")
-			return
-		}
-		t.put("ARRAY_ORDINAL(")
-		t.expr(x.X)
-		t.put(", ")
-		t.expr(x.Lo)
-		t.put(")")
-	case *Field:
-		t.refuse(x.Pos(), "fields of rows are not supported over datasources")
-		t.expr(x.X)
-		t.put(".", quote(x.Name.Name))
-	case *Row:
-		t.put("(")
-		t.list(x.Items)
-		t.put(")")
-	default:
-		t.put(fmt.Sprintf("%p", x))
 	}
 }
 
@@ -329,7 +338,8 @@ func (t *translator) unary(x *Unary) {
 
 // calls are the operators that are functions.
 var calls = map[string]string{
-	"%": "MOD", "^": "POWER", "&": "BITWISE_AND", "|": "BITWISE_OR", "#": "BITWISE_XOR", "<<": "BITWISE_SHIFT_LEFT", ">>": "BITWISE_SHIFT_RIGHT",
+	"%": "MOD", "^": "POWER", "&": "BITWISE_AND", "|": "BITWISE_OR", "#": "BITWISE_XOR", "<<": "BITWISE_SHIFT_LEFT",
+	">>": "BITWISE_SHIFT_RIGHT",
 	"@>": "ARRAY_CONTAINS", "&&": "ARRAY_OVERLAP",
 }
 
@@ -413,9 +423,9 @@ func (t *translator) chain(x *Binary, op string) {
 		l = b.L
 	}
 	t.operand(l)
-	for i := len(list) - 1; i >= 0; i-- {
+	for _, x := range slices.Backward(list) {
 		t.put(" ", strings.ToUpper(op), " ")
-		t.operand(list[i])
+		t.operand(x)
 	}
 }
 

@@ -15,7 +15,8 @@ type sortKey struct {
 	nullsFirst bool
 }
 
-// sortKey compiles an item of ORDER BY. A whole number, or a name that is the output's, is an output
+// sortKey compiles an item of ORDER BY. A whole number, or a name that is the output's, is an
+// output
 // column; base is where these begin in the row.
 func (c *compiler) sortKey(sc *scope, o pg.Order, out []col, base int, items []pg.Expr) sortKey {
 	k := sortKey{column: -1, desc: o.Desc, nullsFirst: o.Desc}

@@ -96,7 +96,7 @@ var known = sync.OnceValue(func() *facts {
 	}
 	for _, l := range lines(procsData) {
 		p := procRow{oid: number(l[0]), name: l[1], ret: number(l[2]), set: l[3] == "t", kind: l[4], volatile: l[6], namespace: catalogNamespace}
-		for _, a := range strings.Fields(l[5]) {
+		for a := range strings.FieldsSeq(l[5]) {
 			p.args = append(p.args, number(a))
 		}
 		f.procs = append(f.procs, p)
@@ -119,7 +119,8 @@ func number(text string) int64 {
 	return n
 }
 
-// DefaultSettings are the settings of PostgreSQL 15 that clients ask for, by lower-case name, and how
+// DefaultSettings are the settings of PostgreSQL 15 that clients ask for, by lower-case name, and
+// how
 // their names are written.
 func DefaultSettings() (values, names map[string]string) {
 	values, names = map[string]string{}, map[string]string{}

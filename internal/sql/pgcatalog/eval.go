@@ -1,6 +1,7 @@
 package pgcatalog
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/hengedb/henge/internal/sql/pg"
@@ -83,10 +84,10 @@ func value(v any, err error, at int) any {
 	if err == nil {
 		return v
 	}
-	if e, ok := err.(*pgtype.ValueError); ok {
+	if e, ok := errors.AsType[*pgtype.ValueError](err); ok {
 		fail(at, e.Code, "%s", e.Message)
 	}
-	if e, ok := err.(*pg.Error); ok {
+	if e, ok := errors.AsType[*pg.Error](err); ok {
 		panic(e)
 	}
 	panic(stopped{err})

@@ -2,6 +2,7 @@ package pgcatalog
 
 import (
 	"reflect"
+	"slices"
 
 	"github.com/hengedb/henge/internal/sql/pg"
 	"github.com/hengedb/henge/internal/sql/pgtype"
@@ -424,7 +425,7 @@ func (c *compiler) caseOf(sc *scope, x *pg.Case) *expr {
 	if x.Else != nil {
 		other = c.expr(sc, x.Else)
 	}
-	t := c.common(append(values[:len(values):len(values)], other), "CASE")
+	t := c.common(append(slices.Clip(values), other), "CASE")
 	for i := range values {
 		values[i] = c.coerce(values[i], t)
 	}

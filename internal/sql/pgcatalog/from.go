@@ -3,6 +3,7 @@ package pgcatalog
 import (
 	"github.com/hengedb/henge/internal/sql/pg"
 	"github.com/hengedb/henge/internal/sql/pgtype"
+	"slices"
 )
 
 // source is an item of FROM. Its columns are lo to hi of the row of the block.
@@ -135,7 +136,8 @@ func keep(f *frame, rows [][]any, x *expr) [][]any {
 // fewRows is up to how many rows on the left side a table is asked for each of their keys.
 const fewRows = 200
 
-// join joins rows of a block, whose columns from lo on are set, with a source. eqs are equalities of
+// join joins rows of a block, whose columns from lo on are set, with a source. eqs are equalities
+// of
 // which one side is the source's alone; on is the rest of the condition, and holds them too.
 func join(f *frame, kind string, left [][]any, lo int, s *source, eqs []*condition, on *expr) [][]any {
 	var out [][]any
@@ -201,6 +203,14 @@ func join(f *frame, kind string, left [][]any, lo int, s *source, eqs []*conditi
 			return out
 		}
 	}
+	hashJoin(f, kind, left, s, lefts, rights, match, merged, add)
+	return out
+}
+
+// hashJoin joins all rows of a source, by a table of those keys that have to be equal.
+func hashJoin(f *frame, kind string, left [][]any, s *source, lefts, rights []*expr, match func(row []any) bool,
+	merged func(l, seg []any) []any, add func(row []any)) {
+	outerLeft := kind == "left" || kind == "full"
 	segs := s.rows(&frame{run: f.run, outer: f, row: make([]any, width(left, s))})
 	hit := make([]bool, len(segs))
 	var table map[any][]int
@@ -247,7 +257,6 @@ func join(f *frame, kind string, left [][]any, lo int, s *source, eqs []*conditi
 			}
 		}
 	}
-	return out
 }
 
 // width is that of a block's rows.
@@ -396,7 +405,7 @@ func (c *compiler) table(sc *scope, x *pg.Table) *source {
 func tagged(t *builtin, rows [][]any) [][]any {
 	out := make([][]any, len(rows))
 	for i, row := range rows {
-		out[i] = append(row[:len(row):len(row)], t.oid)
+		out[i] = append(slices.Clip(row), t.oid)
 	}
 	return out
 }
@@ -475,7 +484,7 @@ func (c *compiler) function(sc *scope, x *pg.Function) *source {
 		eval = func(g *frame) [][]any {
 			rows := plain(g)
 			for i := range rows {
-				rows[i] = append(rows[i][:len(rows[i]):len(rows[i])], int64(i+1))
+				rows[i] = append(slices.Clip(rows[i]), int64(i+1))
 			}
 			return rows
 		}
@@ -517,7 +526,8 @@ func (c *compiler) join(sc *scope, x *pg.Join) *source {
 		if !ok || !also {
 			fail(n.At, "42703", "column %q specified in USING clause does not exist in both tables", n.Name)
 		}
-		conds = append(conds, c.condition(sc, &pg.Binary{At: pg.At(n.At), Op: "=", L: &direct{pg.At(n.At), l, li}, R: &direct{pg.At(n.At), r, ri}}))
+		conds = append(conds, c.condition(sc, &pg.Binary{At: pg.At(n.At), Op: "=", L: &direct{pg.At(n.At), l, li}, R: &direct{pg.At(n.At), r,
+			ri}}))
 		if x.Kind == "right" {
 			l.cols[li].hidden = true
 		} else {

@@ -1,6 +1,8 @@
 package pgcatalog
 
 import (
+	"strings"
+
 	"github.com/hengedb/henge/internal/sql/pg"
 	"github.com/hengedb/henge/internal/sql/pgtype"
 )
@@ -140,14 +142,11 @@ func (c *compiler) call(sc *scope, x *pg.Call) *expr {
 }
 
 func (c *compiler) unknownFunction(x *pg.Call, args []*expr) {
-	list := ""
+	names := make([]string, len(args))
 	for i, a := range args {
-		if i > 0 {
-			list += ", "
-		}
-		list += a.typ.Name()
+		names[i] = a.typ.Name()
 	}
-	fail(x.Pos(), "42883", "function %s(%s) does not exist", x.Name, list)
+	fail(x.Pos(), "42883", "function %s(%s) does not exist", x.Name, strings.Join(names, ", "))
 }
 
 // choose compiles COALESCE, GREATEST and LEAST.

@@ -37,7 +37,7 @@ func privilege() function {
 		for i := len(c.args) - 1; i >= 0 && wanted == ""; i-- {
 			wanted = c.str(i)
 		}
-		for _, w := range strings.Split(wanted, ",") {
+		for w := range strings.SplitSeq(wanted, ",") {
 			switch strings.ToUpper(strings.TrimSpace(w)) {
 			case "SELECT", "USAGE", "CONNECT", "EXECUTE", "MEMBER", "SELECT WITH GRANT OPTION":
 				return true
@@ -50,8 +50,6 @@ func privilege() function {
 func init() {
 	user := sessionText(nameT, func(s *Session) any { return s.User })
 	null := func(ret pgtype.OID, args ...pgtype.OID) function { return always(ret, nil, args...) }
-	size := function{args: types(oidT, textT), least: 1, ret: longT, of: func(c *called) any { return int64(0) }}
-	comment := null(textT, anyT, anyT)
 	for name, f := range map[string]function{
 		"version":          sessionText(textT, func(s *Session) any { return s.Version }),
 		"current_database": sessionText(nameT, func(s *Session) any { return s.Database }),
@@ -77,8 +75,10 @@ func init() {
 		"pg_my_temp_schema": always(oidT, int64(0)), "pg_is_other_temp_schema": always(boolT, false, oidT),
 		"pg_postmaster_start_time": sessionText(pgtype.Timestamptz, func(s *Session) any { return pgtype.Timestamp(s.Started.UnixMicro()) }),
 		"pg_conf_load_time":        sessionText(pgtype.Timestamptz, func(s *Session) any { return pgtype.Timestamp(s.Started.UnixMicro()) }),
-		"inet_server_addr":         null(pgtype.Inet), "inet_client_addr": null(pgtype.Inet), "inet_server_port": null(intT), "inet_client_port": null(intT),
-		"pg_table_is_visible": visible(), "pg_type_is_visible": visible(), "pg_function_is_visible": visible(), "pg_operator_is_visible": visible(),
+		"inet_server_addr":         null(pgtype.Inet), "inet_client_addr": null(pgtype.Inet), "inet_server_port": null(intT),
+		"inet_client_port":    null(intT),
+		"pg_table_is_visible": visible(), "pg_type_is_visible": visible(), "pg_function_is_visible": visible(),
+		"pg_operator_is_visible":  visible(),
 		"pg_collation_is_visible": visible(), "pg_opclass_is_visible": visible(), "pg_opfamily_is_visible": visible(),
 		"pg_conversion_is_visible": visible(), "pg_ts_config_is_visible": visible(), "pg_ts_dict_is_visible": visible(),
 		"pg_ts_parser_is_visible": visible(), "pg_ts_template_is_visible": visible(), "pg_statistics_obj_is_visible": visible(),
@@ -88,7 +88,8 @@ func init() {
 		"has_tablespace_privilege": privilege(), "has_foreign_data_wrapper_privilege": privilege(), "has_server_privilege": privilege(),
 		"pg_has_role": always(boolT, true, anyT, anyT, textT), "row_security_active": always(boolT, false, anyT),
 		"format_type": {args: types(oidT, intT), least: 1, ret: textT, nulls: true, of: formatType},
-		"pg_get_expr": null(textT, anyT, anyT, boolT), "pg_get_constraintdef": null(textT, oidT, boolT), "pg_get_indexdef": null(textT, oidT, intT, boolT),
+		"pg_get_expr": null(textT, anyT, anyT, boolT), "pg_get_constraintdef": null(textT, oidT, boolT), "pg_get_indexdef": null(textT, oidT,
+			intT, boolT),
 		"pg_get_viewdef": always(textT, "", anyT, anyT), "pg_get_functiondef": null(textT, oidT), "pg_get_function_arguments": null(textT, oidT),
 		"pg_get_function_identity_arguments": null(textT, oidT), "pg_get_function_arg_default": null(textT, oidT, intT),
 		"pg_get_function_sqlbody": null(textT, oidT),
@@ -110,6 +111,16 @@ func init() {
 			}
 			return fmt.Sprintf("unknown (OID=%d)", c.num(0))
 		}},
+	} {
+		addFunction(name, f)
+	}
+}
+
+func init() {
+	null := func(ret pgtype.OID, args ...pgtype.OID) function { return always(ret, nil, args...) }
+	size := function{args: types(oidT, textT), least: 1, ret: longT, of: func(*called) any { return int64(0) }}
+	comment := null(textT, anyT, anyT)
+	for name, f := range map[string]function{
 		"obj_description": comment, "shobj_description": comment, "col_description": null(textT, oidT, intT),
 		"pg_encoding_to_char": {args: types(intT), least: 1, ret: nameT, of: func(c *called) any {
 			return map[int64]string{6: "UTF8", 0: "SQL_ASCII", 8: "LATIN1"}[c.num(0)]
@@ -129,9 +140,26 @@ func init() {
 		"pg_relation_is_publishable": always(boolT, false, anyT), "pg_relation_is_updatable": always(intT, int64(0), anyT, boolT),
 		"pg_column_is_updatable": always(boolT, false, anyT, anyT, boolT), "pg_collation_for": always(textT, `"default"`, anyT),
 		"pg_index_column_has_property": null(boolT, anyT, intT, textT), "pg_index_has_property": null(boolT, anyT, textT),
-		"pg_indexam_has_property": null(boolT, anyT, textT), "pg_partition_root": {args: types(pgtype.Regclass), least: 1, ret: pgtype.Regclass, of: func(c *called) any { return c.args[0] }},
+		"pg_indexam_has_property": null(boolT, anyT, textT), "pg_partition_root": {args: types(pgtype.Regclass), least: 1,
+			ret: pgtype.Regclass, of: func(c *called) any { return c.args[0] }},
 		"pg_stat_get_numscans": always(longT, int64(0), oidT), "pg_stat_get_live_tuples": always(longT, int64(0), oidT),
 		"pg_stat_get_dead_tuples": always(longT, int64(0), oidT), "pg_sequence_last_value": null(longT, anyT),
+	} {
+		addFunction(name, f)
+	}
+}
+
+// addFunction lists a function; one with arguments wants one at least.
+func addFunction(name string, f function) {
+	if f.least == 0 && len(f.args) > 0 && f.nulls {
+		f.least = 1
+	}
+	functions[name] = f
+}
+
+func init() {
+	null := func(ret pgtype.OID, args ...pgtype.OID) function { return always(ret, nil, args...) }
+	for name, f := range map[string]function{
 		"current_setting": {args: types(textT, boolT), least: 1, ret: textT, of: func(c *called) any {
 			v, ok := c.s.Setting(strings.ToLower(c.str(0)))
 			if !ok && (len(c.args) < 2 || c.args[1] != true) {
@@ -175,15 +203,17 @@ func init() {
 			}
 			return ""
 		}},
-		"pg_cancel_backend":      {args: types(intT), least: 1, ret: boolT, of: func(c *called) any { return c.s.Cancel != nil && c.s.Cancel(c.num(0)) }},
-		"pg_advisory_unlock_all": always(pgtype.Void, ""), "pg_advisory_unlock": always(boolT, true, anyT, anyT), "pg_try_advisory_lock": always(boolT, true, anyT, anyT),
+		"pg_cancel_backend": {args: types(intT), least: 1, ret: boolT, of: func(c *called) any {
+			return c.s.Cancel != nil &&
+				c.s.Cancel(c.num(0))
+		}},
+		"pg_advisory_unlock_all": always(pgtype.Void, ""), "pg_advisory_unlock": always(boolT, true, anyT, anyT),
+		"pg_try_advisory_lock":        always(boolT, true, anyT, anyT),
 		"pg_notification_queue_usage": always(pgtype.Float8, float64(0)), "pg_export_snapshot": always(textT, "00000003-0000001B-1"),
-		"array_in": null(arrT, anyT), "_pg_truetypid": {args: types(anyT, anyT), least: 1, ret: oidT, of: func(c *called) any { return int64(0) }},
+		"array_in": null(arrT, anyT), "_pg_truetypid": {args: types(anyT, anyT), least: 1, ret: oidT,
+			of: func(c *called) any { return int64(0) }},
 	} {
-		if f.least == 0 && len(f.args) > 0 && f.nulls {
-			f.least = min(1, len(f.args))
-		}
-		functions[name] = f
+		addFunction(name, f)
 	}
 }
 

@@ -4,7 +4,9 @@ import (
 	"crypto/md5" //nolint:gosec // the function md5 is for clients, nothing is kept secret by it
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -64,9 +66,10 @@ func rounding(f func(float64) float64) function {
 }
 
 func init() {
-	for name, f := range map[string]function{
+	maps.Copy(functions, map[string]function{
 		"lower": strings1(strings.ToLower), "upper": strings1(strings.ToUpper), "initcap": strings1(initcap),
-		"reverse": strings1(reverse), "md5": strings1(func(s string) string { h := md5.Sum([]byte(s)); return hex.EncodeToString(h[:]) }), //nolint:gosec // as above
+		"reverse": strings1(reverse), "md5": strings1(func(s string) string { h := md5.Sum([]byte(s)); return hex.EncodeToString(h[:]) }),
+		//nolint:gosec // as above
 		"quote_ident": strings1(quoteIdent), "quote_literal": strings1(quoteLiteral),
 		"quote_nullable": {args: types(textT), least: 1, ret: textT, nulls: true, of: func(c *called) any {
 			if c.args[0] == nil {
@@ -90,8 +93,11 @@ func init() {
 		"concat_ws": {args: types(textT, textT), least: 1, more: true, ret: textT, nulls: true, of: func(c *called) any {
 			return joined(c.args[1:], c.str(0))
 		}},
-		"split_part":  {args: types(textT, textT, intT), least: 3, ret: textT, of: splitPart},
-		"starts_with": {args: types(textT, textT), least: 2, ret: boolT, of: func(c *called) any { return strings.HasPrefix(c.str(0), c.str(1)) }},
+		"split_part": {args: types(textT, textT, intT), least: 3, ret: textT, of: splitPart},
+		"starts_with": {args: types(textT, textT), least: 2, ret: boolT, of: func(c *called) any {
+			return strings.HasPrefix(c.str(0),
+				c.str(1))
+		}},
 		"repeat": {args: types(textT, intT), least: 2, ret: textT, of: func(c *called) any {
 			n := max(c.num(1), 0)
 			if n*int64(len(c.str(0))) > 1<<24 {
@@ -99,8 +105,12 @@ func init() {
 			}
 			return strings.Repeat(c.str(0), int(n))
 		}},
-		"ascii": {args: types(textT), least: 1, ret: intT, of: func(c *called) any { r, _ := utf8.DecodeRuneInString(c.str(0)); return int64(r) }},
-		"chr":   {args: types(intT), least: 1, ret: textT, of: func(c *called) any { return string(rune(c.num(0))) }},
+		"ascii": {args: types(textT), least: 1, ret: intT, of: func(c *called) any {
+			r,
+				_ := utf8.DecodeRuneInString(c.str(0))
+			return int64(r)
+		}},
+		"chr": {args: types(intT), least: 1, ret: textT, of: func(c *called) any { return string(rune(c.num(0))) }},
 		"regexp_replace": {args: types(textT, textT, textT, textT), least: 3, ret: textT, of: func(c *called) any {
 			return regexpReplace(c)
 		}},
@@ -142,11 +152,18 @@ func init() {
 			}
 			return pgtype.Numeric(strconv.FormatFloat(v, 'f', int(max(c.num(1), 0)), 64))
 		}},
-		"mod": {args: types(anyT, anyT), least: 2, typed: firstType, of: func(c *called) any { return arithmetic("%", c.args[0], c.args[1], c.at) }},
+		"mod": {args: types(anyT, anyT), least: 2, typed: firstType, of: func(c *called) any {
+			return arithmetic("%", c.args[0], c.args[1],
+				c.at)
+		}},
 		"power": {args: types(anyT, anyT), least: 2, ret: pgtype.Float8, of: func(c *called) any {
 			return math.Pow(float(c.args[0]), float(c.args[1]))
 		}},
+	})
+}
 
+func init() {
+	maps.Copy(functions, map[string]function{
 		"array_length": dimension(func(a *pgtype.Array) int { return len(a.Items) }),
 		"array_upper":  dimension(func(a *pgtype.Array) int { return a.Lower + len(a.Items) - 1 }),
 		"array_lower":  dimension(func(a *pgtype.Array) int { return a.Lower }),
@@ -160,11 +177,11 @@ func init() {
 		"array_position": {args: types(arrT, anyT), least: 2, ret: intT, of: arrayPosition},
 		"array_append": {args: types(arrT, anyT), least: 2, typed: firstType, nulls: true, of: func(c *called) any {
 			a := c.arr(0)
-			return &pgtype.Array{Elem: pgtype.ElementOf(c.types[0]), Lower: 1, Items: append(a.Items[:len(a.Items):len(a.Items)], c.args[1])}
+			return &pgtype.Array{Elem: pgtype.ElementOf(c.types[0]), Lower: 1, Items: append(slices.Clip(a.Items), c.args[1])}
 		}},
 		"array_cat": {args: types(arrT, arrT), least: 2, typed: firstType, nulls: true, of: func(c *called) any {
 			a := c.arr(0)
-			return &pgtype.Array{Elem: pgtype.ElementOf(c.types[0]), Lower: 1, Items: append(a.Items[:len(a.Items):len(a.Items)], c.arr(1).Items...)}
+			return &pgtype.Array{Elem: pgtype.ElementOf(c.types[0]), Lower: 1, Items: append(slices.Clip(a.Items), c.arr(1).Items...)}
 		}},
 		"array_remove": {args: types(arrT, anyT), least: 2, typed: firstType, of: func(c *called) any {
 			out := &pgtype.Array{Elem: c.arr(0).Elem, Lower: 1}
@@ -193,9 +210,11 @@ func init() {
 			return "{" + strings.Join(parts, ", ") + "}"
 		}},
 
-		"now": instant(func(s *Session) time.Time { return s.Began }), "transaction_timestamp": instant(func(s *Session) time.Time { return s.Began }),
-		"current_timestamp":   instant(func(s *Session) time.Time { return s.Began }),
-		"statement_timestamp": instant(func(s *Session) time.Time { return s.Now }), "clock_timestamp": instant(func(s *Session) time.Time { return s.Now }),
+		"now":                   instant(func(s *Session) time.Time { return s.Began }),
+		"transaction_timestamp": instant(func(s *Session) time.Time { return s.Began }),
+		"current_timestamp":     instant(func(s *Session) time.Time { return s.Began }),
+		"statement_timestamp":   instant(func(s *Session) time.Time { return s.Now }),
+		"clock_timestamp":       instant(func(s *Session) time.Time { return s.Now }),
 		"localtimestamp": {ret: pgtype.TimestampT, of: func(c *called) any {
 			return toTime(c.s, pgtype.Timestamp(c.s.Began.UnixMicro()), pgtype.Timestamptz, pgtype.TimestampT)
 		}},
@@ -226,9 +245,7 @@ func init() {
 			return arithmetic("-", c.args[0], c.args[1], c.at)
 		}},
 		"to_char": {args: types(anyT, textT), least: 2, ret: textT, of: toChar},
-	} {
-		functions[name] = f
-	}
+	})
 }
 
 func count(f func(string) int) function {
@@ -257,11 +274,11 @@ func instant(f func(s *Session) time.Time) function {
 }
 
 func index(s, sub string) int64 {
-	n := strings.Index(s, sub)
-	if n < 0 {
+	before, _, found := strings.Cut(s, sub)
+	if !found {
 		return 0
 	}
-	return int64(utf8.RuneCountInString(s[:n]) + 1)
+	return int64(utf8.RuneCountInString(before) + 1)
 }
 
 func initcap(s string) string {
@@ -567,7 +584,8 @@ func atZone(c *called) any {
 	return toTime(&s, convert(&s, c.args[1], c.types[1], pgtype.TimestampT, c.at), pgtype.TimestampT, pgtype.Timestamptz)
 }
 
-var charForms = strings.NewReplacer("YYYY", "2006", "yyyy", "2006", "YY", "06", "MM", "01", "mm", "01", "DD", "02", "dd", "02", "HH24", "15",
+var charForms = strings.NewReplacer("YYYY", "2006", "yyyy", "2006", "YY", "06", "MM", "01", "mm", "01", "DD", "02", "dd", "02", "HH24",
+	"15",
 	"hh24", "15", "HH12", "03", "MI", "04", "mi", "04", "SS", "05", "ss", "05", "MS", "000", "Month", "January", "Mon", "Jan", "Day", "Monday",
 	"Dy", "Mon", "AM", "PM", "PM", "PM", "TZ", "MST")
 

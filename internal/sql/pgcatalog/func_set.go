@@ -21,7 +21,7 @@ func fields(list ...Column) func([]pgtype.OID) (pgtype.OID, []Column) {
 
 func textFields(names string) func([]pgtype.OID) (pgtype.OID, []Column) {
 	var list []Column
-	for _, n := range strings.Fields(names) {
+	for n := range strings.FieldsSeq(names) {
 		n, t, typed := strings.Cut(n, ":")
 		k := Column{Name: n, Type: pgtype.Text}
 		if typed {
@@ -66,7 +66,7 @@ func init() { // they name what names them
 		}},
 		"string_to_table": {2, 2, plain(pgtype.Text), func(c *called) []any {
 			var out []any
-			for _, s := range strings.Split(c.str(0), c.str(1)) {
+			for s := range strings.SplitSeq(c.str(0), c.str(1)) {
 				out = append(out, s)
 			}
 			return out

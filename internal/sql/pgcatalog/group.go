@@ -55,7 +55,8 @@ func (c *compiler) aggregateOf(sc *scope, x *pg.Call) *aggregate {
 		fail(x.Pos(), "42883", "function %s with %d arguments does not exist", x.Name, len(a.args))
 	}
 	for _, o := range x.OrderBy {
-		a.keys = append(a.keys, c.sortKey(&scope{outer: sc.outer, rels: sc.rels, width: sc.width, ctes: sc.ctes, noAggregate: "ORDER BY"}, o, nil, 0, nil))
+		a.keys = append(a.keys, c.sortKey(&scope{outer: sc.outer, rels: sc.rels, width: sc.width, ctes: sc.ctes, noAggregate: "ORDER BY"}, o,
+			nil, 0, nil))
 	}
 	if x.Filter != nil {
 		a.filter = c.coerce(c.expr(sc, x.Filter), pgtype.Bool)
@@ -141,18 +142,27 @@ func (a *aggregate) of(frames []*frame) any {
 	} else if a.distinct {
 		slices.SortStableFunc(list, func(x, y item) int { return compare(x.args[0], y.args[0]) })
 	}
+	values := make([][]any, len(list))
+	for i, it := range list {
+		values[i] = it.args
+	}
+	if len(values) == 0 && a.name != "count" {
+		return nil
+	}
+	return a.finish(frames, values)
+}
+
+// finish computes the aggregate of the values that count, in their order.
+func (a *aggregate) finish(frames []*frame, list [][]any) any {
 	if a.name == "count" {
 		return int64(len(list))
 	}
-	if len(list) == 0 {
-		return nil
-	}
-	first := list[0].args[0]
+	first, session := list[0][0], frames[0].run.s
 	switch a.name {
 	case "sum", "avg":
 		var sum any = int64(0)
 		for _, it := range list {
-			sum = arithmetic("+", sum, it.args[0], a.at)
+			sum = arithmetic("+", sum, it[0], a.at)
 		}
 		if a.name == "avg" {
 			return float(sum) / float64(len(list))
@@ -160,15 +170,15 @@ func (a *aggregate) of(frames []*frame) any {
 		return represent(sum, a.typ)
 	case "min", "max":
 		for _, it := range list[1:] {
-			if n := compare(it.args[0], first); n < 0 && a.name == "min" || n > 0 && a.name == "max" {
-				first = it.args[0]
+			if n := compare(it[0], first); n < 0 && a.name == "min" || n > 0 && a.name == "max" {
+				first = it[0]
 			}
 		}
 		return first
 	case "bool_and", "every", "bool_or":
 		any, all := false, true
 		for _, it := range list {
-			v := it.args[0] == true
+			v := it[0] == true
 			any, all = any || v, all && v
 		}
 		if a.name == "bool_or" {
@@ -178,28 +188,29 @@ func (a *aggregate) of(frames []*frame) any {
 	case "array_agg":
 		out := &pgtype.Array{Elem: pgtype.ElementOf(a.typ), Lower: 1}
 		for _, it := range list {
-			out.Items = append(out.Items, it.args[0])
+			out.Items = append(out.Items, it[0])
 		}
 		return out
 	case "string_agg":
 		var b strings.Builder
 		for i, it := range list {
-			if i > 0 && it.args[1] != nil {
-				b.WriteString(it.args[1].(string))
+			if i > 0 && it[1] != nil {
+				b.WriteString(it[1].(string))
 			}
-			b.WriteString(it.args[0].(string))
+			b.WriteString(it[0].(string))
 		}
 		return b.String()
 	case "json_agg", "jsonb_agg":
 		parts := make([]string, len(list))
 		for i, it := range list {
-			parts[i] = toJSON(it.args[0], a.args[0].typ, it.of.run.s)
+			parts[i] = toJSON(it[0], a.args[0].typ, session)
 		}
 		return "[" + strings.Join(parts, ", ") + "]"
 	case "json_object_agg":
 		parts := make([]string, len(list))
 		for i, it := range list {
-			parts[i] = toJSON(text(it.args[0], a.args[0].typ, it.of.run.s), pgtype.Text, it.of.run.s) + " : " + toJSON(it.args[1], a.args[1].typ, it.of.run.s)
+			parts[i] = toJSON(text(it[0], a.args[0].typ, session), pgtype.Text, session) + " : " + toJSON(it[1], a.args[1].typ,
+				session)
 		}
 		return "{ " + strings.Join(parts, ", ") + " }"
 	}
@@ -344,7 +355,7 @@ func (w *window) value(list []*frame, j, rank, dense, end int, sum any) any {
 			offset = int(n)
 		}
 	}
-	at := -1
+	var at int
 	switch w.name {
 	case "row_number":
 		return int64(j + 1)

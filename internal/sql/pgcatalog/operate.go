@@ -288,7 +288,8 @@ func temporal(op string, a, b any) (any, bool) {
 		switch y := b.(type) {
 		case pgtype.Interval:
 			s := int32(sign)
-			return pgtype.Interval{Months: x.Months + s*y.Months, Days: x.Days + s*y.Days, Micros: x.Micros + int64(sign)*y.Micros}, op == "+" || op == "-"
+			return pgtype.Interval{Months: x.Months + s*y.Months, Days: x.Days + s*y.Days, Micros: x.Micros + int64(sign)*y.Micros}, op == "+" ||
+				op == "-"
 		case pgtype.Timestamp, pgtype.Date:
 			return temporal(op, b, a)
 		case int64, float64, pgtype.Numeric:
@@ -296,7 +297,8 @@ func temporal(op string, a, b any) (any, bool) {
 			if op == "/" {
 				f = 1 / f
 			}
-			return pgtype.Interval{Months: int32(float64(x.Months) * f), Days: int32(float64(x.Days) * f), Micros: int64(float64(x.Micros) * f)}, op == "*" || op == "/"
+			return pgtype.Interval{Months: int32(float64(x.Months) * f), Days: int32(float64(x.Days) * f), Micros: int64(float64(x.Micros) * f)},
+				op == "*" || op == "/"
 		}
 	case int64, float64:
 		if _, ok := b.(pgtype.Interval); ok && op == "*" {

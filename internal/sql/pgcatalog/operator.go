@@ -2,6 +2,7 @@ package pgcatalog
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -207,7 +208,7 @@ func (c *compiler) concat(a, b *expr) *expr {
 	left, right := list(a), list(b)
 	return &expr{typ: t, eval: func(f *frame) any {
 		l := left(f)
-		return &pgtype.Array{Elem: pgtype.ElementOf(t), Lower: 1, Items: append(l[:len(l):len(l)], right(f)...)}
+		return &pgtype.Array{Elem: pgtype.ElementOf(t), Lower: 1, Items: append(slices.Clip(l), right(f)...)}
 	}}
 }
 

@@ -2,6 +2,7 @@ package pgcatalog
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/hengedb/henge/internal/sql/pg"
@@ -276,7 +277,7 @@ func (t *cte) rows(f *frame) [][]any {
 		f.run.step()
 		f.ctes[t] = work
 		work = fresh(t.recursive.next.run(f))
-		if all = append(all[:len(all):len(all)], work...); len(all) > maxRows {
+		if all = append(slices.Clip(all), work...); len(all) > maxRows {
 			fail(0, "54000", "recursive query gives more than %d rows", maxRows)
 		}
 	}
@@ -340,7 +341,7 @@ func (c *compiler) setOp(outer *scope, op *pg.SetOp) *relation {
 	out.run = func(f *frame) [][]any {
 		a, b := left.run(f), right.run(f)
 		if op.Op == "union" && op.All {
-			return append(a[:len(a):len(a)], b...)
+			return append(slices.Clip(a), b...)
 		}
 		counts := map[string]int{}
 		for _, row := range b {

@@ -164,7 +164,7 @@ func (s *Session) Style() *pgtype.Style { return s.style() }
 func (s *Session) searchPath() []string {
 	text, _ := s.Setting("search_path")
 	var out []string
-	for _, part := range strings.Split(text, ",") {
+	for part := range strings.SplitSeq(text, ",") {
 		part = strings.Trim(strings.TrimSpace(part), `"`)
 		if part == Public || part == Information || part == Catalog || slices.Contains(s.Snapshot.schemas, part) {
 			out = append(out, part)

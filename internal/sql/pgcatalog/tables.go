@@ -76,7 +76,8 @@ var keyed = map[string]map[string]func(s *Session, v any, add func(row)){
 // maxKept bounds the rows of one table that are kept for later statements.
 const maxKept = 200_000
 
-// tableRows gives the rows of a virtual table; those whose column has a value where that is at least
+// tableRows gives the rows of a virtual table; those whose column has a value where that is at
+// least
 // 0.
 func tableRows(r *run, t *builtin, column int, v any) [][]any {
 	name := t.schema + "." + t.name
@@ -159,14 +160,16 @@ func init() {
 	tables["pg_catalog.pg_type"] = typeRows
 	tables["pg_catalog.pg_range"] = func(_ *Session, add func(row)) {
 		for _, l := range known().ranges {
-			add(row{"rngtypid": number(l[0]), "rngsubtype": number(l[1]), "rngmultitypid": number(l[2]), "rngcollation": number(l[3]), "rngsubopc": number(l[4])})
+			add(row{"rngtypid": number(l[0]), "rngsubtype": number(l[1]), "rngmultitypid": number(l[2]), "rngcollation": number(l[3]),
+				"rngsubopc": number(l[4])})
 		}
 	}
 	tables["pg_catalog.pg_proc"] = func(_ *Session, add func(row)) {
 		for _, p := range known().procs {
 			add(row{"oid": p.oid, "proname": p.name, "pronamespace": int64(catalogNamespace), "proowner": int64(ownerOID), "prolang": int64(12),
 				"procost": float64(1), "prokind": p.kind, "proisstrict": true, "proretset": p.set, "provolatile": p.volatile, "proparallel": "s",
-				"pronargs": int64(len(p.args)), "prorettype": p.ret, "proargtypes": &pgtype.Array{Elem: pgtype.OIDType, Items: p.args}, "prosrc": p.name})
+				"pronargs": int64(len(p.args)), "prorettype": p.ret, "proargtypes": &pgtype.Array{Elem: pgtype.OIDType, Items: p.args},
+				"prosrc": p.name})
 		}
 	}
 	tables["pg_catalog.pg_am"] = func(_ *Session, add func(row)) {
@@ -189,6 +192,13 @@ func init() {
 			add(row{"oid": o, "lanname": n, "lanowner": int64(ownerOID), "lanpltrusted": n == "sql"})
 		}
 	}
+	sessionTables()
+	relationTables()
+	informationTables()
+}
+
+// sessionTables are those of what is not a relation.
+func sessionTables() {
 	tables["pg_catalog.pg_tablespace"] = func(_ *Session, add func(row)) {
 		add(row{"oid": int64(1663), "spcname": "pg_default", "spcowner": int64(ownerOID)})
 		add(row{"oid": int64(1664), "spcname": "pg_global", "spcowner": int64(ownerOID)})
@@ -198,8 +208,9 @@ func init() {
 			"datallowconn": true, "datconnlimit": int64(-1), "dattablespace": int64(1663), "datcollate": "C.UTF-8", "datctype": "C.UTF-8"})
 	}
 	role := func(s *Session, add func(row)) {
-		add(row{"oid": int64(ownerOID), "rolname": s.User, "rolinherit": true, "rolcanlogin": true, "rolconnlimit": int64(-1), "rolpassword": "********",
-			"rolsuper": false})
+		add(row{"oid": int64(ownerOID), "rolname": s.User, "rolinherit": true, "rolcanlogin": true, "rolconnlimit": int64(-1),
+			"rolpassword": "********",
+			"rolsuper":    false})
 	}
 	tables["pg_catalog.pg_roles"] = role
 	tables["pg_catalog.pg_authid"] = role
@@ -232,7 +243,8 @@ func init() {
 		}
 		for name, v := range values {
 			if !seen[name] && !hasFolded(seen, name) {
-				add(row{"name": name, "setting": v, "category": "Customized Options", "short_desc": "", "context": "user", "vartype": "string", "source": "session"})
+				add(row{"name": name, "setting": v, "category": "Customized Options", "short_desc": "", "context": "user", "vartype": "string",
+					"source": "session"})
 			}
 		}
 	}
@@ -248,8 +260,6 @@ func init() {
 	}
 	tables["pg_catalog.pg_prepared_statements"] = list(func(s *Session) func() map[string]string { return s.Prepared }, "name")
 	tables["pg_catalog.pg_cursors"] = list(func(s *Session) func() map[string]string { return s.Cursors }, "name")
-	relationTables()
-	informationTables()
 }
 
 func hasFolded(seen map[string]bool, name string) bool {
@@ -289,7 +299,8 @@ func classes(s *Session, add func(row)) {
 		if r.oid >= firstOID {
 			typ = rowType(r)
 		}
-		add(row{"oid": r.oid, "relname": r.Name, "relnamespace": s.namespaceOf(r.Schema), "reltype": typ, "relowner": int64(ownerOID), "relam": am,
+		add(row{"oid": r.oid, "relname": r.Name, "relnamespace": s.namespaceOf(r.Schema), "reltype": typ, "relowner": int64(ownerOID),
+			"relam":       am,
 			"relfilenode": r.oid, "reltuples": max(r.Rows, 0), "relpersistence": "p", "relkind": kindOf(r), "relnatts": int64(len(r.Columns)),
 			"relispopulated": true, "relreplident": "n", "relhasrules": r.View})
 	})
@@ -352,7 +363,8 @@ func relationTables() {
 	tables["pg_catalog.pg_tables"] = func(s *Session, add func(row)) {
 		s.everything(func(r *Relation) {
 			if !r.View {
-				add(row{"schemaname": r.Schema, "tablename": r.Name, "tableowner": s.User, "hasindexes": false, "hasrules": false, "hastriggers": false, "rowsecurity": false})
+				add(row{"schemaname": r.Schema, "tablename": r.Name, "tableowner": s.User, "hasindexes": false, "hasrules": false,
+					"hastriggers": false, "rowsecurity": false})
 			}
 		})
 	}
@@ -366,7 +378,8 @@ func relationTables() {
 	stat := func(s *Session, add func(row)) {
 		for _, r := range s.Snapshot.relations {
 			if !r.View {
-				add(row{"relid": r.oid, "schemaname": r.Schema, "relname": r.Name, "n_live_tup": int64(r.Rows), "n_dead_tup": int64(0), "seq_scan": int64(0)})
+				add(row{"relid": r.oid, "schemaname": r.Schema, "relname": r.Name, "n_live_tup": int64(r.Rows), "n_dead_tup": int64(0),
+					"seq_scan": int64(0)})
 			}
 		}
 	}
@@ -388,7 +401,8 @@ func informationTables() {
 			if r.View {
 				kind = "VIEW"
 			}
-			add(row{"table_catalog": s.Database, "table_schema": r.Schema, "table_name": r.Name, "table_type": kind, "is_insertable_into": "NO", "is_typed": "NO"})
+			add(row{"table_catalog": s.Database, "table_schema": r.Schema, "table_name": r.Name, "table_type": kind, "is_insertable_into": "NO",
+				"is_typed": "NO"})
 		})
 	}
 	tables["information_schema.views"] = func(s *Session, add func(row)) {
@@ -416,8 +430,10 @@ func informationTables() {
 
 func columnsOf(s *Session, r *Relation, add func(row)) {
 	for i, k := range r.Columns {
-		x := row{"table_catalog": s.Database, "table_schema": r.Schema, "table_name": r.Name, "column_name": k.Name, "ordinal_position": int64(i + 1),
-			"is_nullable": "YES", "udt_catalog": s.Database, "udt_schema": Catalog, "udt_name": k.Type.Internal(), "dtd_identifier": strconv.Itoa(i + 1),
+		x := row{"table_catalog": s.Database, "table_schema": r.Schema, "table_name": r.Name, "column_name": k.Name,
+			"ordinal_position": int64(i + 1),
+			"is_nullable":      "YES", "udt_catalog": s.Database, "udt_schema": Catalog, "udt_name": k.Type.Internal(),
+			"dtd_identifier":      strconv.Itoa(i + 1),
 			"is_self_referencing": "NO", "is_identity": "NO", "is_generated": "NEVER", "is_updatable": "NO", "identity_cycle": "NO",
 			"data_type": k.Type.Name()}
 		if k.NotNull {

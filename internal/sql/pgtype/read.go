@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"math"
 	"regexp"
 	"strconv"
@@ -31,7 +32,7 @@ func Parse(t OID, text string, zone *time.Location) (any, error) {
 		bits := map[OID]int{Int2: 16, Int4: 32, Int8: 64}[t]
 		n, err := strconv.ParseInt(trimmed, 10, bits)
 		if err != nil {
-			if ne, ok := err.(*strconv.NumError); ok && ne.Err == strconv.ErrRange {
+			if errors.Is(err, strconv.ErrRange) {
 				return nil, outOfRange(t, text)
 			}
 			return nil, invalid(t, text)
@@ -44,7 +45,7 @@ func Parse(t OID, text string, zone *time.Location) (any, error) {
 		}
 		f, err := strconv.ParseFloat(trimmed, bits)
 		if err != nil {
-			if ne, ok := err.(*strconv.NumError); ok && ne.Err == strconv.ErrRange {
+			if errors.Is(err, strconv.ErrRange) {
 				return nil, outOfRange(t, text)
 			}
 			return nil, invalid(t, text)
@@ -72,7 +73,7 @@ func Parse(t OID, text string, zone *time.Location) (any, error) {
 		return text, nil
 	case Int2Vector, OIDVector:
 		a := &Array{Elem: ElementOf(t)}
-		for _, f := range strings.Fields(text) {
+		for f := range strings.FieldsSeq(text) {
 			n, err := strconv.ParseInt(f, 10, 64)
 			if err != nil {
 				return nil, invalid(t, text)

@@ -48,7 +48,8 @@ func TestValuesThatCantBeRead(t *testing.T) {
 		in string
 	}{
 		{Bool, "maybe"}, {Int2, "40000"}, {Int4, "x"}, {Float8, ""}, {NumericT, "1.2.3"}, {NumericT, "."}, {Bytea, `\xz`}, {Bytea, `a\9`},
-		{DateType, "yesterdayish"}, {IntervalT, "1 parsec"}, {IntervalT, ""}, {UUID, "12"}, {JSON, "{"}, {1009, "{a"}, {1009, "a}"}, {1007, "{a}"},
+		{DateType, "yesterdayish"}, {IntervalT, "1 parsec"}, {IntervalT, ""}, {UUID, "12"}, {JSON, "{"}, {1009, "{a"}, {1009, "a}"}, {1007,
+			"{a}"},
 		{1007, "{1,,2}"}, {1009, "{a}b"}, {OIDType, "x"},
 	} {
 		if v, err := Parse(test.t, test.in, nil); err == nil {

@@ -442,7 +442,8 @@ func (n *Node) Addresses() []Address {
 		out = append(out, Address{l.role, n.hostPort(l), l.secure != nil})
 	}
 	if n.pgwire != nil {
-		out = append(out, Address{pgwireRole, net.JoinHostPort(n.host(), strconv.Itoa(n.pgwire.Addr().(*net.TCPAddr).Port))})
+		port := n.pgwire.Addr().(*net.TCPAddr).Port
+		out = append(out, Address{Role: pgwireRole, HostPort: net.JoinHostPort(n.host(), strconv.Itoa(port))})
 	}
 	return out
 }

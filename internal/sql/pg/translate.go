@@ -164,6 +164,9 @@ func (t *translator) query(q *Query, top bool) {
 				t.idents(w.Columns)
 			}
 			t.put(" AS (")
+			if q.Recursive {
+				t.ctes = append(t.ctes, w.Name.Name)
+			}
 			t.query(w.Query, false)
 			t.put(")")
 			t.ctes = append(t.ctes, w.Name.Name)
@@ -355,7 +358,11 @@ func nameOf(x Expr) string {
 	case *Call:
 		return x.Name
 	case *Cast:
-		if n := nameOf(x.X); n != "?column?" {
+		inner := x.X
+		for k, ok := inner.(*Cast); ok; k, ok = inner.(*Cast) {
+			inner = k.X
+		}
+		if n := nameOf(inner); n != "?column?" {
 			return n
 		}
 		return x.Type.Name
@@ -366,10 +373,6 @@ func nameOf(x Expr) string {
 			}
 		}
 		return "case"
-	case *Const:
-		if x.Kind == Bool {
-			return "bool"
-		}
 	case *Subscript:
 		return nameOf(x.X)
 	case *Array:

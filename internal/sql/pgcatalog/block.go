@@ -275,7 +275,7 @@ func (c *compiler) items(sc *scope, b *pg.Block) (items []pg.Expr, names []strin
 			}
 			found = true
 			for i, column := range r.cols {
-				if column.hidden && len(star.Of) == 0 {
+				if column.hidden && (len(star.Of) == 0 || column.name == "tableoid") {
 					continue
 				}
 				items = append(items, &direct{At: star.At, rel: r, at: i})
@@ -313,11 +313,12 @@ func nameOf(x pg.Expr) string {
 		}
 		return x.Name
 	case *pg.Cast:
-		if n := nameOf(x.X); n != "?column?" {
-			return n
+		inner := x.X
+		for k, ok := inner.(*pg.Cast); ok; k, ok = inner.(*pg.Cast) {
+			inner = k.X
 		}
-		if x.Type.Array > 0 {
-			return x.Type.Name
+		if n := nameOf(inner); n != "?column?" {
+			return n
 		}
 		return x.Type.Name
 	case *pg.Case:
@@ -327,10 +328,6 @@ func nameOf(x pg.Expr) string {
 			}
 		}
 		return "case"
-	case *pg.Const:
-		if x.Kind == pg.Bool {
-			return "bool"
-		}
 	case *pg.Field:
 		return x.Name.Name
 	case *pg.Subscript:

@@ -73,6 +73,16 @@ func within(refs []int, lo, hi int) bool {
 	return true
 }
 
+// outside reports whether no reference is in [lo, hi).
+func outside(refs []int, lo, hi int) bool {
+	for _, r := range refs {
+		if r >= lo && r < hi {
+			return false
+		}
+	}
+	return true
+}
+
 // from compiles FROM with the conjuncts of WHERE, and returns what gives the rows of the block.
 func (c *compiler) from(sc *scope, list []pg.From, where []pg.Expr) func(f *frame) [][]any {
 	var sources []*source
@@ -94,29 +104,66 @@ func (c *compiler) from(sc *scope, list []pg.From, where []pg.Expr) func(f *fram
 	return func(f *frame) [][]any {
 		rows := [][]any{make([]any, width)}
 		done := make([]bool, len(conds))
-		hi := 0
+		var placed []*source
 		ready := func() {
 			for i, k := range conds {
-				if !done[i] && within(k.refs, 0, hi) {
+				if !done[i] && allPlaced(placed, k.refs) {
 					done[i] = true
 					rows = keep(f, rows, k.x)
 				}
 			}
 		}
 		ready()
-		for _, s := range sources {
+		rest := slices.Clone(sources)
+		for len(rest) > 0 {
+			at := nextSource(placed, rest, conds)
+			s := rest[at]
+			rest = slices.Delete(rest, at, at+1)
+			placed = append(placed, s)
 			var eqs []*condition
 			for i, k := range conds {
-				if !done[i] && k.left != nil && len(k.refs) > 0 && within(k.refs, 0, s.hi) {
+				if !done[i] && k.left != nil && len(k.refs) > 0 && allPlaced(placed, k.refs) {
 					eqs = append(eqs, k)
 				}
 			}
-			rows = join(f, "inner", rows, 0, s, eqs, nil)
-			hi = s.hi
+			rows = join(f, "inner", rows, s, eqs, nil)
 			ready()
 		}
 		return rows
 	}
+}
+
+// allPlaced reports whether all references are to placed sources.
+func allPlaced(placed []*source, refs []int) bool {
+	for _, r := range refs {
+		if !slices.ContainsFunc(placed, func(s *source) bool { return r >= s.lo && r < s.hi }) {
+			return false
+		}
+	}
+	return true
+}
+
+// nextSource chooses what is joined next: what an equality links to what is there, a constant
+// before the first. Sources that depend on those before them keep the order.
+func nextSource(placed, rest []*source, conds []*condition) int {
+	for _, s := range rest {
+		if s.lateral {
+			return 0
+		}
+	}
+	for i, s := range rest {
+		for _, k := range conds {
+			if k.left == nil {
+				continue
+			}
+			for _, side := range [][2][]int{{k.leftRefs, k.rightRefs}, {k.rightRefs, k.leftRefs}} {
+				if len(side[0]) > 0 && within(side[0], s.lo, s.hi) && allPlaced(placed, side[1]) {
+					return i
+				}
+			}
+		}
+	}
+	return 0
 }
 
 // keep filters rows.
@@ -136,10 +183,10 @@ func keep(f *frame, rows [][]any, x *expr) [][]any {
 // fewRows is up to how many rows on the left side a table is asked for each of their keys.
 const fewRows = 200
 
-// join joins rows of a block, whose columns from lo on are set, with a source. eqs are equalities
+// join joins rows of a block with a source. eqs are equalities
 // of
 // which one side is the source's alone; on is the rest of the condition, and holds them too.
-func join(f *frame, kind string, left [][]any, lo int, s *source, eqs []*condition, on *expr) [][]any {
+func join(f *frame, kind string, left [][]any, s *source, eqs []*condition, on *expr) [][]any {
 	var out [][]any
 	g := &frame{run: f.run, outer: f}
 	match := func(row []any) bool {
@@ -165,9 +212,9 @@ func join(f *frame, kind string, left [][]any, lo int, s *source, eqs []*conditi
 	var lefts, rights []*expr
 	for _, k := range eqs {
 		switch {
-		case len(k.leftRefs) > 0 && within(k.leftRefs, s.lo, s.hi) && within(k.rightRefs, lo, s.lo):
+		case len(k.leftRefs) > 0 && within(k.leftRefs, s.lo, s.hi) && outside(k.rightRefs, s.lo, s.hi):
 			lefts, rights = append(lefts, k.right), append(rights, k.left)
-		case len(k.rightRefs) > 0 && within(k.rightRefs, s.lo, s.hi) && within(k.leftRefs, lo, s.lo):
+		case len(k.rightRefs) > 0 && within(k.rightRefs, s.lo, s.hi) && outside(k.leftRefs, s.lo, s.hi):
 			lefts, rights = append(lefts, k.left), append(rights, k.right)
 		}
 	}
@@ -582,7 +629,7 @@ func (c *compiler) join(sc *scope, x *pg.Join) *source {
 		for _, k := range early {
 			rows = keep(f.outer, rows, k.x)
 		}
-		rows = join(f.outer, kind, rows, lo, right, conds, on)
+		rows = join(f.outer, kind, rows, right, conds, on)
 		out := make([][]any, len(rows))
 		for i, row := range rows {
 			out[i] = row[lo:hi]

@@ -518,7 +518,10 @@ func extract(c *called, exact bool) any {
 	if v, ok := c.args[1].(pgtype.Interval); ok {
 		switch unit {
 		case "epoch":
-			return number(float64(intervalMicros(v)) / 1e6)
+			if exact {
+				return pgtype.Numeric(strconv.FormatFloat(float64(intervalMicros(v))/1e6, 'f', 6, 64))
+			}
+			return float64(intervalMicros(v)) / 1e6
 		case "day":
 			return number(float64(v.Days))
 		case "hour":

@@ -2,6 +2,7 @@ package pgcatalog
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/hengedb/henge/internal/sql/pg"
@@ -165,7 +166,11 @@ func (a *aggregate) finish(frames []*frame, list [][]any) any {
 			sum = arithmetic("+", sum, it[0], a.at)
 		}
 		if a.name == "avg" {
-			return float(sum) / float64(len(list))
+			mean := float(sum) / float64(len(list))
+			if a.typ == pgtype.NumericT {
+				return pgtype.Numeric(strconv.FormatFloat(mean, 'f', 16, 64))
+			}
+			return mean
 		}
 		return represent(sum, a.typ)
 	case "min", "max":

@@ -33,8 +33,6 @@ public class Pg {
             show("exported", m.getExportedKeys(null, "public", "wiki"));
             show("indexes", m.getIndexInfo(null, "public", "wiki", false, false));
             show("row identifiers", m.getBestRowIdentifier(null, "public", "wiki", 0, true));
-            show("table types", m.getTableTypes());
-            show("privileges", m.getTablePrivileges(null, "public", "wiki"));
             try (ResultSet r = m.getTypeInfo()) {
                 int n = 0;
                 while (r.next()) n++;
@@ -43,7 +41,7 @@ public class Pg {
             try (ResultSet r = m.getFunctions(null, "public", "%")) {
                 System.out.println("functions: " + r.next());
             }
-            try (PreparedStatement s = c.prepareStatement("SELECT page, added, delta, __time, tags, flag, d FROM wiki WHERE added > ? AND page LIKE ? ORDER BY added LIMIT ?")) {
+            try (PreparedStatement s = c.prepareStatement("SELECT page, added, delta, __time, tags, flag, CAST(__time AS DATE) AS d FROM wiki WHERE added > ? AND page LIKE ? ORDER BY added LIMIT ?")) {
                 for (int round = 0; round < 3; round++) { // binary from the second on
                     s.setLong(1, 5);
                     s.setString(2, "M%");

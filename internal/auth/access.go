@@ -49,9 +49,17 @@ func (a *Access) Identity() *Identity {
 	return a.id
 }
 
-// Check returns nil if all needs are granted, else a Forbidden fault, or the error of a decision
-// that can't be made. All needs of a statement are checked in one call.
-func (a *Access) Check(ctx context.Context, needs ...Need) error {
+// Check returns nil if all needs are granted for whole resources, else a Forbidden fault, or the
+// error of a decision that can't be made. A grant that rules limit is not enough.
+func (a *Access) Check(ctx context.Context, needs ...Need) error { return a.check(ctx, false, needs) }
+
+// CheckStatement is Check for what a planner reads by the rules of its reader: SQL and native
+// queries. All needs of a statement are checked in one call.
+func (a *Access) CheckStatement(ctx context.Context, needs ...Need) error {
+	return a.check(ctx, true, needs)
+}
+
+func (a *Access) check(ctx context.Context, limited bool, needs []Need) error {
 	if a == nil || a.by == nil {
 		return Refused("nobody")
 	}
@@ -61,11 +69,25 @@ func (a *Access) Check(ctx context.Context, needs ...Need) error {
 		if err != nil {
 			return err
 		}
-		if !g.Allowed {
+		switch {
+		case !g.Allowed:
 			return Refused(n.String())
+		case !limited && g.Limited():
+			return Refused(n.String() + " without rules")
 		}
 	}
 	return nil
+}
+
+// Roles returns the names of the roles of the identity, where the authorizer knows any.
+func (a *Access) Roles() []string {
+	if a == nil || a.id == nil {
+		return nil
+	}
+	if by, ok := a.by.(interface{ Roles(*Identity) []string }); ok {
+		return by.Roles(a.id)
+	}
+	return a.id.Roles
 }
 
 // refusal is the private cause of a fault: what was missing, for the log.
@@ -119,11 +141,17 @@ func (a *Access) Limited() bool {
 	return !all
 }
 
-// May tells whether a need is granted, for lists that leave out what is not. A decision that can't
-// be made is a no.
+// May tells whether a need is granted, if only for a part that rules show, for lists that leave out
+// what is not. A decision that can't be made is a no.
 func (a *Access) May(ctx context.Context, need Need) bool {
 	g, err := a.Grant(ctx, need)
 	return err == nil && g.Allowed
+}
+
+// MayAll is May for what tells of the whole resource.
+func (a *Access) MayAll(ctx context.Context, need Need) bool {
+	g, err := a.Grant(ctx, need)
+	return err == nil && g.Allowed && !g.Limited()
 }
 
 // Grant returns the answer to a need, with its rules on rows and columns.

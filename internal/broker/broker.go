@@ -187,6 +187,7 @@ func (b *Broker) Prepare(ctx context.Context, req *query.Request, engine sql.Eng
 	s, err := sql.Prepare(ctx, sql.Request{
 		Text: req.SQL, Script: script, Params: params, Context: context, Catalog: b.catalog(pinned, lookups),
 		Now: clock.Millis(b.o.Clock), Zone: b.o.Zone, Engine: engine, Dialect: req.Dialect, Lookups: mappings(lookups),
+		Reader: sql.ReaderOf(req.Access),
 	})
 	if err != nil {
 		return nil, err
@@ -221,7 +222,7 @@ func (b *Broker) Describe(ctx context.Context, req *query.Request) (*query.Descr
 	maps.Copy(context, req.Context)
 	s, err := sql.Prepare(ctx, sql.Request{
 		Text: req.SQL, Context: context, Catalog: b.catalog(pinned, lookups), Now: clock.Millis(b.o.Clock), Zone: b.o.Zone,
-		Engine: sql.Native, Dialect: req.Dialect, Lookups: mappings(lookups), Describe: true,
+		Engine: sql.Native, Dialect: req.Dialect, Lookups: mappings(lookups), Describe: true, Reader: sql.ReaderOf(req.Access),
 	})
 	if err != nil {
 		return nil, err

@@ -19,7 +19,7 @@ import (
 )
 
 // Pin implements nativequery.Engine.
-func (b *Broker) Pin(ctx context.Context, q *query.Query, settings map[string]any) (query.Session, error) {
+func (b *Broker) Pin(ctx context.Context, q *query.Query, access *auth.Access, settings map[string]any) (query.Session, error) {
 	wanted, err := readingOf(settings)
 	if err != nil {
 		return nil, err
@@ -28,7 +28,7 @@ func (b *Broker) Pin(ctx context.Context, q *query.Query, settings map[string]an
 	if err != nil {
 		return nil, err
 	}
-	return &Session{broker: b, pin: pinned, lookups: b.o.Lookups.View(), query: q, reading: wanted}, nil
+	return &Session{broker: b, pin: pinned, lookups: b.o.Lookups.View(), reader: sql.ReaderOf(access), query: q, reading: wanted}, nil
 }
 
 // Session pins the newest state, for what makes plans of its own over published rows.

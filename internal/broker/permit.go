@@ -26,7 +26,7 @@ func (b *Broker) permit(ctx context.Context, req *query.Request, s *sql.Statemen
 	if err != nil {
 		return err
 	}
-	return req.Access.Check(ctx, needs...)
+	return req.Access.CheckStatement(ctx, needs...)
 }
 
 // needsOf lists what a statement needs (spec/security.md, section 11.4).
@@ -94,6 +94,11 @@ func newMay(access *auth.Access) *may {
 	return &may{access, map[string]bool{}}
 }
 
+// all tells whether what is told of all rows of a datasource is shown.
+func (m *may) all(ctx context.Context, dataSource string) bool {
+	return m == nil || m.access.MayAll(ctx, auth.Reads(auth.Datasource, dataSource))
+}
+
 func (m *may) read(ctx context.Context, dataSource string) bool {
 	if m == nil {
 		return true
@@ -128,7 +133,7 @@ func (s *systemRows) permitted(ctx context.Context, table string, rows [][]any) 
 		keep(func(row []any) bool {
 			text, _ := row[id].(string)
 			name, known := of[text]
-			return known && m.read(ctx, name)
+			return known && m.all(ctx, name)
 		})
 	default:
 		i := at("datasource")
@@ -138,7 +143,7 @@ func (s *systemRows) permitted(ctx context.Context, table string, rows [][]any) 
 		keep(func(row []any) bool {
 			names, _ := row[i].(string)
 			for name := range strings.SplitSeq(names, ",") { // a supervisor may have several
-				if names != "" && !m.read(ctx, name) {
+				if names != "" && !m.all(ctx, name) {
 					return false
 				}
 			}

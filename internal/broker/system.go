@@ -56,8 +56,13 @@ func (s *systemRows) information(ctx context.Context) *infoschema.Catalog {
 		if !m.read(ctx, name) {
 			continue
 		}
-		if t, err := c.Table(ctx, sql.SchemaData, name); err == nil && t != nil { // no I/O: it can't fail
-			out.Tables = append(out.Tables, infoschema.Table{Name: name, Columns: t.Columns})
+		t, err := c.Table(ctx, sql.SchemaData, name)
+		if err != nil || t == nil { // no I/O: it can't fail
+			continue
+		}
+		scan := &plan.Scan{DataSource: name, Out: t.Columns, Limit: -1}
+		if n, err := sql.Protect(ctx, scan, sql.ReaderOf(s.access), 0); err == nil { // else a rule refuses its queries
+			out.Tables = append(out.Tables, infoschema.Table{Name: name, Columns: n.Columns()})
 		}
 	}
 	for _, name := range c.Names(ctx, sql.SchemaLookup) {

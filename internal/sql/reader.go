@@ -22,14 +22,17 @@ type Reader struct {
 	Roles      []string
 }
 
-// ReaderOf returns the reader that an access stands for.
+// ReaderOf returns the reader that an access stands for; nil stands for the process itself.
 func ReaderOf(a *auth.Access) Reader {
+	if a == nil || !a.Limited() {
+		return Reader{}
+	}
 	r := Reader{Rules: func(ctx context.Context, dataSource string) ([]*auth.Rule, error) {
 		g, err := a.Grant(ctx, auth.Reads(auth.Datasource, dataSource))
 		return g.Rules, err
 	}}
 	if id := a.Identity(); id != nil {
-		r.Attributes, r.Roles = id.Attributes, id.Roles
+		r.Attributes, r.Roles = id.Attributes, a.Roles()
 	}
 	return r
 }

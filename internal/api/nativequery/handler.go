@@ -28,7 +28,7 @@ import (
 type Engine interface {
 	// Pin returns a view of the newest state of the timeline, which a query uses for all it asks: of
 	// the segments that its context wants.
-	Pin(ctx context.Context, q *query.Query, settings map[string]any) (query.Session, error)
+	Pin(ctx context.Context, q *query.Query, access *auth.Access, settings map[string]any) (query.Session, error)
 }
 
 // Options are the settings of the endpoints.
@@ -148,7 +148,7 @@ func (a *API) run(w http.ResponseWriter, r *http.Request) (err error) {
 	if err := entered.Describe(lang.TypeOf(q), tables, nil); err != nil {
 		return err
 	}
-	session, err := a.engine.Pin(ctx, entered, settings)
+	session, err := a.engine.Pin(ctx, entered, auth.Of(ctx), settings)
 	if err != nil {
 		return err
 	}
@@ -189,7 +189,7 @@ func permit(ctx context.Context, access *auth.Access, tables []string, settings 
 	for _, name := range tables {
 		needs = append(needs, auth.Reads(auth.Datasource, name))
 	}
-	return access.Check(ctx, needs...)
+	return access.CheckStatement(ctx, needs...)
 }
 
 // checkSettings refuses parameters of the query context that can't be read, also those that have no

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hengedb/henge/internal/api/edge"
+	"github.com/hengedb/henge/internal/auth"
 	"github.com/hengedb/henge/internal/budget"
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/clock"
@@ -27,7 +28,7 @@ import (
 // empty is an engine without datasources: queries bring their rows along.
 type empty struct{}
 
-func (empty) Pin(context.Context, *query.Query, map[string]any) (query.Session, error) {
+func (empty) Pin(context.Context, *query.Query, *auth.Access, map[string]any) (query.Session, error) {
 	return empty{}, nil
 }
 func (empty) Table(context.Context, string) (plan.Node, error) { return nil, nil }

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"strings"
 
@@ -10,7 +11,7 @@ import (
 )
 
 // People are the users of a test, with what they may do: "READ DATASOURCE wiki", where * stands for
-// any part. The password of all is Password. They are an authenticator and an authorizer of type
+// any part. A JSON rule on rows and columns may follow; its role is the user. The password of all is Password. They are an authenticator and an authorizer of type
 // "people".
 type People map[string][]string
 
@@ -61,14 +62,23 @@ func (p People) Decide(_ context.Context, id *auth.Identity, need auth.Need) (au
 	if id.Name == System {
 		grants = []string{"* * *"}
 	}
+	var out auth.Grant
 	for _, g := range grants {
-		part := strings.SplitN(g, " ", 3)
+		part := strings.SplitN(g, " ", 4)
 		fits := func(i int, of string) bool { return part[i] == "*" || part[i] == of }
-		if fits(0, string(need.Action)) && fits(1, string(need.Resource.Kind)) && fits(2, need.Resource.Name) {
+		if !fits(0, string(need.Action)) || !fits(1, string(need.Resource.Kind)) || !fits(2, need.Resource.Name) {
+			continue
+		}
+		if len(part) < 4 {
 			return auth.Grant{Allowed: true}, nil
 		}
+		rule := auth.Rule{Role: id.Name}
+		if err := json.Unmarshal([]byte(part[3]), &rule); err != nil {
+			return auth.Grant{}, fault.Defensive("A rule of the test can't be read").WithCause(err)
+		}
+		out.Allowed, out.Rules = true, append(out.Rules, &rule)
 	}
-	return auth.Grant{}, nil
+	return out, nil
 }
 
 // As returns a client that sends the credentials of one of People.

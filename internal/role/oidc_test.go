@@ -79,7 +79,8 @@ func TestBrowsersLogInAtARealProvider(t *testing.T) {
 	for path, want := range map[string]int{
 		"/service-ext/access/login?return=//evil.example.com": http.StatusBadRequest,
 		"/service-ext/access/login?authenticator=x":           http.StatusNotFound,
-		"/service-ext/access/callback?code=x&state=y":         http.StatusUnauthorized, "/service-ext/access/device?authenticator=x": http.StatusNotFound,
+		"/service-ext/access/callback?code=x&state=y":         http.StatusUnauthorized,
+		"/service-ext/access/device?authenticator=x":          http.StatusNotFound,
 	} {
 		if status, text := anybody.do("GET", path, ""); status != want {
 			t.Errorf("%s: %d %s, want %d", path, status, text, want)

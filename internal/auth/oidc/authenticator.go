@@ -47,7 +47,7 @@ func New(o Options) *Authenticator {
 // Name returns the name of the authenticator.
 func (a *Authenticator) Name() string { return a.o.Name }
 
-// Found returns a channel that is closed when the provider was discovered.
+// Found returns a channel that is closed when the provider was discovered and asked for its keys.
 func (a *Authenticator) Found() <-chan struct{} { return a.found }
 
 // Run discovers the provider and keeps its keys until ctx is done.
@@ -69,8 +69,10 @@ func (a *Authenticator) Run(ctx context.Context) error {
 		}
 		pause = min(2*pause, maxDiscoverPause)
 	}
+	keys := a.provider.Load().keys
+	keys.fetch(ctx)
 	close(a.found)
-	a.provider.Load().keys.run(ctx)
+	keys.run(ctx)
 	return nil
 }
 

@@ -262,7 +262,7 @@ func TestBadTokens(t *testing.T) {
 		"unknown kid":           {sign(t, jose.RS256, rsaKey(t, 1), "two", i.claims(now, nil)), invalid},
 		"no kid":                {sign(t, jose.RS256, rsaKey(t, 0), "", i.claims(now, nil)), "ann "},
 		"no kid, wrong key":     {sign(t, jose.RS256, rsaKey(t, 1), "", i.claims(now, nil)), invalid},
-		"changed":               {good[:len(good)/2] + "A" + good[len(good)/2+1:], ""},
+		"changed":               {changed(good), invalid},
 		"signature cut off":     {good[:strings.LastIndexByte(good, '.')+1], invalid},
 		"wrong aud":             {with("aud", "others"), invalid},
 		"no aud":                {with("aud", nil), invalid},
@@ -287,9 +287,6 @@ func TestBadTokens(t *testing.T) {
 		"nothing":               {"", ""},
 	} {
 		got := as(t, a, "Authorization", "Bearer "+test.token)
-		if name == "changed" && !strings.HasPrefix(got, "ann") { // whose claims may be no JSON any more
-			got = test.want
-		}
 		if got != test.want {
 			t.Errorf("%s: got %q, want %q", name, got, test.want)
 		}
@@ -300,6 +297,16 @@ func TestBadTokens(t *testing.T) {
 	if a.Challenge() != "Bearer" {
 		t.Error(a.Challenge())
 	}
+}
+
+// changed returns a token with another character in the middle of its signature.
+func changed(token string) string {
+	at := (strings.LastIndexByte(token, '.') + len(token)) / 2
+	other := "A"
+	if token[at] == 'A' {
+		other = "B"
+	}
+	return token[:at] + other + token[at+1:]
 }
 
 func nested(depth int) any {

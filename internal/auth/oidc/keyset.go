@@ -122,13 +122,9 @@ func away(cause error) error {
 	return fault.Unavailable("The provider of OpenID Connect can't be reached at the moment").WithCause(cause)
 }
 
-// run fetches the keys when somebody asks for it, and when they are old, until ctx is done.
+// run fetches the keys again when somebody asks for it, and when they are old, until ctx is done.
 func (k *keySet) run(ctx context.Context) {
-	for ctx.Err() == nil {
-		k.fetch(ctx)
-		if k.clock.Sleep(ctx, keysPause) != nil {
-			return
-		}
+	for k.clock.Sleep(ctx, keysPause) == nil {
 		timer := k.clock.NewTimer(keysAge)
 		select {
 		case <-k.wake:
@@ -136,6 +132,7 @@ func (k *keySet) run(ctx context.Context) {
 		case <-ctx.Done():
 		}
 		timer.Stop()
+		k.fetch(ctx)
 	}
 }
 

@@ -61,7 +61,8 @@ func TestPsql(t *testing.T) {
 	host, port, _ := strings.Cut(open(t), ":")
 	for command, want := range map[string]string{
 		`\d`: "public|wiki|table|ann", `\d wiki`: "added|bigint|||", `\dt`: "public|wiki|table|ann", `\dv sys.*`: "sys|segments|view|ann",
-		`\l`: "henge|ann|UTF8", `\dn`: "public|ann", `\df`: "", `\du`: "ann", `\di`: "", `\dp`: "public|wiki|table", `\d pg_am`: "amname|name||not null|",
+		`\l`: "henge|ann|UTF8", `\dn`: "public|ann", `\df`: "", `\du`: "ann", `\di`: "", `\dp`: "public|wiki|table",
+		`\d pg_am`: "amname|name||not null|",
 		"select page, count(*) as n, sum(added) from wiki group by page order by n desc":                   "page|n|sum\nMain|2|40\nHelp|1|20",
 		"begin; declare c cursor for select page from wiki order by __time; fetch 2 in c; fetch c; commit": "page\nMain\nHelp\n(2 rows)",
 		"copy (select page, added from wiki order by __time) to stdout csv header":                         "page,added\nMain,10\nHelp,20\nMain,30",
@@ -89,7 +90,8 @@ func TestJDBC(t *testing.T) {
 	if out, err := compile.CombinedOutput(); err != nil {
 		t.Fatalf("javac: %v\n%s", err, out)
 	}
-	run := exec.CommandContext(t.Context(), "java", "-Duser.timezone=UTC", "-cp", classes+":"+jars, "Pg", "jdbc:postgresql://"+open(t)+"/henge")
+	run := exec.CommandContext(t.Context(), "java", "-Duser.timezone=UTC", "-cp", classes+":"+jars, "Pg",
+		"jdbc:postgresql://"+open(t)+"/henge")
 	out, err := run.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)

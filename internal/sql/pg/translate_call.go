@@ -80,8 +80,8 @@ var sameName = map[string]string{
 
 // sessionCalls are functions of the session: what they give stands in the text.
 var sessionCalls = words(`version current_database current_catalog current_schema current_schemas current_user session_user user
-	current_role current_setting pg_backend_pid txid_current pg_is_in_recovery inet_server_addr inet_server_port pg_postmaster_start_time quote_ident
-	quote_literal format_type to_regclass has_table_privilege has_schema_privilege pg_typeof age make_interval to_regtype`)
+	current_role current_setting pg_backend_pid txid_current pg_is_in_recovery inet_server_addr inet_server_port pg_postmaster_start_time
+	quote_ident 	quote_literal format_type to_regclass has_table_privilege has_schema_privilege pg_typeof age make_interval to_regtype`)
 
 func (t *translator) call(x *Call) {
 	if t.plain {

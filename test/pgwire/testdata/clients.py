@@ -79,7 +79,7 @@ def reflection():
     i = sa.inspect(e)
     assert i.get_table_names() == ["wiki"] and "segments" in i.get_view_names("sys")
     columns = {k["name"]: str(k["type"]) for k in i.get_columns("wiki")}
-    assert columns["__time"] == "TIMESTAMP" and columns["added"] == "BIGINT" and columns["tags"] == "TEXT[]", columns
+    assert columns["__time"] == "TIMESTAMP" and columns["added"] == "BIGINT" and columns["tags"] == "ARRAY", columns
     assert i.get_pk_constraint("wiki")["constrained_columns"] == [] and i.get_foreign_keys("wiki") == [] and i.get_indexes("wiki") == []
     m = sa.MetaData()
     m.reflect(e)

@@ -3,7 +3,7 @@ GO      ?= go
 VERSION ?= 0.1.0-dev
 LDFLAGS  = -s -w -X main.version=$(VERSION)
 
-.PHONY: build run test soak lint race bench compare clean
+.PHONY: build run test soak lint race bench figures compare clean
 
 build: ## build bin/henge
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags='$(LDFLAGS)' -o bin/henge ./cmd/henge
@@ -30,6 +30,9 @@ race: ## the concurrent packages under the race detector (needs a C compiler)
 
 bench: build ## the figures of the README; with BESIDE=BINARY those of both
 	cd bench && $(GO) run . -henge ../bin/henge $(if $(BESIDE),-beside $(abspath $(BESIDE)))
+
+figures: build ## the figures of docs/figures.md, with a real Kafka (needs Java); FIGURES="-backlog 1000000" for a short run
+	cd bench && $(GO) run . -henge ../bin/henge -streams -write ../docs/figures.md $(FIGURES)
 
 compare: build ## Henge beside DuckDB and ClickHouse on the same work (needs Python; -rows and more: see bench/race)
 	cd bench && $(GO) run ./race -henge ../bin/henge $(RACE)

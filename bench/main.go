@@ -7,6 +7,8 @@
 //	go run . -henge ../bin/henge -segments 10000
 //	go run . -henge ../bin/henge -beside /tmp/henge-before
 //
+//	go run . -henge ../bin/henge -streams -write ../docs/figures.md
+//
 // With -segments it starts the server on that many small local segments: what that took stands in
 // docs/operations.md. With -generated it loads input of any size in little memory, and groups it:
 // what that took stands in docs/ingestion.md.
@@ -60,6 +62,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	into := flags.String("write", "", "also put the table between <!-- figures --> and <!-- /figures --> of this file")
 	generated := flags.Int64("generated", 0, "instead: load so many files of 1 GB, made up while they are read, under -memory, and group them by a key of nearly each row")
 	segments := flags.Int("segments", 0, "instead: load so many small segments, and start the server anew on them, after a stop and after kill -9")
+	streams := flags.Bool("streams", false, "instead: read topics of a real Kafka, which is started (needs Java): the figures of docs/figures.md")
+	backlog := flags.Int64("backlog", 10_000_000, "how many rows the backlog of -streams has")
 	memory := flags.String("memory", "1GiB", "service.memory.limit with -generated")
 	dir := flags.String("dir", "", "folder for the servers' data (default: the system's for temporary files)")
 	if err := flags.Parse(args); err != nil {
@@ -69,6 +73,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return errors.New("-times must be at least 1")
 	}
 	m := &measurement{binary: *binary, sample: *sample, dir: *dir, times: *times, log: stderr}
+	if *streams {
+		return m.streams(ctx, *backlog, *into, stdout)
+	}
 	if *generated > 0 {
 		return m.large(ctx, *generated, *memory, stdout)
 	}

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -257,20 +258,19 @@ func TestSweepRemovesOldUploads(t *testing.T) {
 	if err := os.WriteFile(left, bytes.Repeat([]byte("x"), 10), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	info, err := os.Stat(left)
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, step := range []struct {
-		before int64
-		stays  bool
-	}{{info.ModTime().UnixMilli(), true}, {info.ModTime().UnixMilli() + 1, false}} {
-		if _, err := l.Sweep(step.before); err != nil {
+		age   time.Duration
+		stays bool
+	}{{time.Hour, true}, {-time.Second, false}} {
+		if _, err := l.Sweep(step.age); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := os.Stat(left); (err == nil) != step.stays {
-			t.Fatalf("before %d: %v", step.before, err)
+			t.Fatalf("older than %s: %v", step.age, err)
 		}
+	}
+	if files, err := os.ReadDir(filepath.Dir(left)); err != nil || len(files) > 0 {
+		t.Errorf("%v are left, %v", files, err)
 	}
 }
 

@@ -10,7 +10,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/deepstore"
 )
 
@@ -85,7 +84,7 @@ func (s *services) sweepUploads(ctx context.Context) error {
 		if s.n.o.Clock.Sleep(ctx, sweepPeriod) != nil {
 			break
 		}
-		removed, err := s.uploads.Sweep(clock.Millis(s.n.o.Clock) - uploadAge.Milliseconds())
+		removed, err := s.uploads.Sweep(uploadAge)
 		s.n.removed(ctx, leftUploads, removed, err)
 	}
 	return nil

@@ -3,6 +3,7 @@ package api
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/hengedb/henge/internal/testkit/server"
 )
@@ -152,4 +154,91 @@ func TestSentRowsAreRefusedOrTaken(t *testing.T) {
 		}
 	}
 	hasRows(t, s, "r", 6)
+}
+
+// pacedBody gives its bytes one a second until it is told that it may give the rest.
+type pacedBody struct {
+	text  []byte
+	hurry <-chan struct{}
+}
+
+func (b *pacedBody) Read(p []byte) (int, error) {
+	if len(b.text) == 0 {
+		return 0, io.EOF
+	}
+	n := 1
+	select {
+	case <-b.hurry:
+		n = len(p)
+	case <-time.After(time.Second):
+	}
+	n = copy(p[:n], b.text)
+	b.text = b.text[n:]
+	return n, nil
+}
+
+// TestTenThousandChannels sends rows by ten thousand channels, beside a client that sends a byte a
+// second. Each row counts once, and after a restart each channel is where it was.
+func TestTenThousandChannels(t *testing.T) {
+	const channels, clients = 10_000, 32
+	dir := t.TempDir()
+	s := server.Start(t, server.Options{Dir: dir})
+	if status, a := push(t, s, "many", nil, []byte(`{"t":"2024-01-01","c":-1}`)); status != http.StatusOK {
+		t.Fatalf("%d %+v", status, a)
+	}
+	hurry, slow := make(chan struct{}), make(chan error, 1)
+	go func() {
+		body := &pacedBody{[]byte(`{"t":"2024-01-01","c":-2}`), hurry}
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.Addresses["router"]+"/service/v2/ingest/many", body)
+		if err != nil {
+			slow <- err
+			return
+		}
+		resp, err := http.DefaultClient.Do(r)
+		if err == nil {
+			if resp.Body.Close(); resp.StatusCode != http.StatusOK {
+				err = fmt.Errorf("status %d", resp.StatusCode)
+			}
+		}
+		slow <- err
+	}()
+	var sending sync.WaitGroup
+	for client := range clients {
+		sending.Go(func() {
+			for c := client; c < channels; c += clients {
+				for try := range 1 + c%100/99 { // one of a hundred sends its row again
+					line := fmt.Sprintf(`{"t":"2024-01-01","c":%d}`, c)
+					status, a := push(t, s, fmt.Sprintf("many?channel=c%d&offset=%d", c, c+1), nil, []byte(line))
+					if status != http.StatusOK || a.Duplicate != (try == 1) {
+						t.Errorf("channel %d, try %d: %d %+v", c, try, status, a)
+						return
+					}
+				}
+			}
+		})
+	}
+	sending.Wait()
+	hasRows(t, s, "many", channels+1) // and none of what is not whole
+	close(hurry)
+	if err := <-slow; err != nil {
+		t.Errorf("the slow client: %v", err)
+	}
+	if err := s.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	s = server.Start(t, server.Options{Dir: dir})
+	for _, c := range []int{0, 99, 5000, channels - 1} {
+		status, text, err := s.Send(t.Context(), "router", http.MethodGet, fmt.Sprintf("/service/v2/ingest/many/channels/c%d", c), "")
+		if err != nil || status != http.StatusOK || !strings.Contains(string(text), fmt.Sprintf(`"committedOffset":"%d"`, c+1)) {
+			t.Errorf("channel %d: %d %s, %v", c, status, text, err)
+		}
+		again, a := push(t, s, fmt.Sprintf("many?channel=c%d&offset=%d", c, c+1), nil, []byte(`{"t":"2024-01-01","c":0}`))
+		if again != http.StatusOK || !a.Duplicate {
+			t.Errorf("channel %d after a restart: %d %+v", c, again, a)
+		}
+	}
+	server.Until(t, "all rows", func() bool {
+		rows, err := s.Query(context.Background(), "SELECT COUNT(*) FROM many")
+		return err == nil && fmt.Sprint(rows) == fmt.Sprintf("[[%d]]", channels+2)
+	})
 }

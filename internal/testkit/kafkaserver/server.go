@@ -76,6 +76,19 @@ func Start(t testing.TB, settings string) *Server {
 	return s
 }
 
+// Open returns a server for a program that is no test, which closes it.
+func Open() (*Server, error) {
+	s := begin("")
+	if s.missing != "" {
+		s.Close()
+		return nil, errors.New(s.missing)
+	}
+	return s, nil
+}
+
+// Close ends the server and removes what it has.
+func (s *Server) Close() { s.remove() }
+
 // StopAll ends all servers. TestMain calls it after the tests.
 func StopAll() {
 	mu.Lock()

@@ -384,8 +384,8 @@ func (s *streams) perCore(ctx context.Context) (out []streamRow, err error) {
 			func(i int64) string { return s.lines[i%int64(len(s.lines))] }},
 		{"30 dimensions, 19 sums, rollup by minute", "wide",
 			`"timestampSpec":{"column":"time","format":"millis"},"dimensionsSpec":{"dimensions":[` +
-			strings.Join(dims, ",") + `]},"metricsSpec":[` + strings.Join(metrics, ",") +
-			`],"granularitySpec":{"segmentGranularity":"day","queryGranularity":"minute","rollup":true}`, 100_000, wide},
+				strings.Join(dims, ",") + `]},"metricsSpec":[` + strings.Join(metrics, ",") +
+				`],"granularitySpec":{"segmentGranularity":"day","queryGranularity":"minute","rollup":true}`, 100_000, wide},
 	} {
 		if err := s.topic(ctx, o.name, 1); err != nil {
 			return nil, err

@@ -34,9 +34,9 @@ func (s *services) taskNeeds(ctx context.Context, access *auth.Access, t *task.T
 		if err := json.Unmarshal(t.Payload, &w); err != nil || len(w.Spec.IO.Source) == 0 {
 			return nil, nil //nolint:nilerr // the task says what is wrong with its specification
 		}
-		return sourceNeeds(access, w.Spec.IO.Source)
+		return sourceNeeds(ctx, access, w.Spec.IO.Source)
 	case batch.CompactType:
-		return []auth.Need{auth.Reads(auth.Datasource, t.DataSource)}, nil
+		return []auth.Need{auth.Reads(auth.Datasource, t.DataSource)}, whole(ctx, access, t.DataSource)
 	case task.KillType, task.NoopType, move.Type, move.ArchiveType, move.RestoreType:
 		return nil, nil
 	}
@@ -54,13 +54,16 @@ func (s *services) taskNeeds(ctx context.Context, access *auth.Access, t *task.T
 
 // sourceNeeds are those of an input source: reading its datasources, and with input source security
 // its types.
-func sourceNeeds(access *auth.Access, source json.RawMessage) (out []auth.Need, err error) {
+func sourceNeeds(ctx context.Context, access *auth.Access, source json.RawMessage) (out []auth.Need, err error) {
 	types, dataSources, err := ingest.Reads(source)
 	if err != nil {
 		return nil, err
 	}
 	for _, name := range dataSources {
 		out = append(out, auth.Reads(auth.Datasource, name))
+		if err := whole(ctx, access, name); err != nil {
+			return nil, err
+		}
 	}
 	if access.Options().InputSources {
 		for _, kind := range types {
@@ -68,6 +71,15 @@ func sourceNeeds(access *auth.Access, source json.RawMessage) (out []auth.Need, 
 		}
 	}
 	return out, nil
+}
+
+// whole refuses a task that reads a datasource of which rules show its user only a part.
+func whole(ctx context.Context, access *auth.Access, dataSource string) error {
+	g, err := access.Grant(ctx, auth.Reads(auth.Datasource, dataSource))
+	if err == nil && g.Allowed && auth.Together(g.Rules) != nil {
+		err = fault.Forbidden("Rules show only a part of datasource [%s] to this user; tasks read whole datasources", dataSource)
+	}
+	return err
 }
 
 // supervisorNeeds returns what a new supervisor needs beside writing its datasources.

@@ -13,7 +13,7 @@ type Identity struct {
 	Roles []string
 	// Attributes are what its directory entry or token says of it, by name.
 	Attributes map[string][]string
-	// Token, if there is one, is what other processes know it by: a bearer token that takes the place of
-	// the credentials of the request where it is passed on. It is never shown.
+	// Token, if there is one, is what other processes know it by: a bearer token that takes the place
+	// of the credentials of the request where it is passed on. It is never shown.
 	Token string `json:"-"`
 }

@@ -20,11 +20,12 @@ const contextPrefix = "henge."
 
 // settings are those of a session, by lower-case name.
 type settings struct {
-	session  *session
-	defaults map[string]string
-	names    map[string]string
-	values   map[string]string
-	zone     *time.Location
+	session *session
+	// shared are the defaults of all sessions, defaults those of this one.
+	shared, defaults map[string]string
+	names            map[string]string
+	values           map[string]string
+	zone             *time.Location
 	// locals are values before SET LOCAL, saved all before BEGIN.
 	locals map[string]*string
 	saved  map[string]string
@@ -37,7 +38,7 @@ const (
 )
 
 func newSettings(c *session) *settings {
-	defaults, names := pgcatalog.DefaultSettings()
+	shared, names := pgcatalog.DefaultSettings()
 	own := map[string]string{
 		"application_name": "", "client_encoding": "UTF8", "server_encoding": "UTF8", "server_version": serverVersion,
 		"server_version_num": serverVersionNumber, "timezone": "UTC", "datestyle": "ISO, MDY", "intervalstyle": "postgres", "is_superuser": "off",
@@ -49,8 +50,7 @@ func newSettings(c *session) *settings {
 	if c.tls != nil {
 		own["ssl"] = "on"
 	}
-	maps.Copy(defaults, own)
-	return &settings{session: c, defaults: defaults, names: names, values: map[string]string{}, zone: time.UTC, locals: map[string]*string{}}
+	return &settings{session: c, shared: shared, defaults: own, names: names, values: map[string]string{}, zone: time.UTC, locals: map[string]*string{}}
 }
 
 func pgLower(s string) string {
@@ -65,7 +65,10 @@ func (s *settings) get(name string) (string, bool) {
 	if v, ok := s.values[name]; ok {
 		return v, true
 	}
-	v, ok := s.defaults[name]
+	if v, ok := s.defaults[name]; ok {
+		return v, true
+	}
+	v, ok := s.shared[name]
 	return v, ok
 }
 
@@ -247,7 +250,8 @@ func (s *settings) options(text string) {
 
 // all lists the settings.
 func (s *settings) all() map[string]string {
-	out := maps.Clone(s.defaults)
+	out := maps.Clone(s.shared)
+	maps.Copy(out, s.defaults)
 	maps.Copy(out, s.values)
 	return out
 }

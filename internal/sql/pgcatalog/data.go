@@ -120,12 +120,13 @@ func number(text string) int64 {
 }
 
 // DefaultSettings are the settings of PostgreSQL 15 that clients ask for, by lower-case name, and
-// how
-// their names are written.
-func DefaultSettings() (values, names map[string]string) {
+// how their names are written. Callers must not change them.
+func DefaultSettings() (values, names map[string]string) { return defaultSettings() }
+
+var defaultSettings = sync.OnceValues(func() (values, names map[string]string) {
 	values, names = map[string]string{}, map[string]string{}
 	for _, l := range known().settings {
 		values[lowerASCII(l[0])], names[lowerASCII(l[0])] = l[1], l[0]
 	}
 	return values, names
-}
+})

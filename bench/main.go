@@ -62,7 +62,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	into := flags.String("write", "", "also put the table between <!-- figures --> and <!-- /figures --> of this file")
 	generated := flags.Int64("generated", 0, "instead: load so many files of 1 GB, made up while they are read, under -memory, and group them by a key of nearly each row")
 	segments := flags.Int("segments", 0, "instead: load so many small segments, and start the server anew on them, after a stop and after kill -9")
-	streams := flags.Bool("streams", false, "instead: read topics of a real Kafka, which is started (needs Java): the figures of docs/figures.md")
+	streams := flags.Bool("streams", false,
+		"instead: read topics of a real Kafka, which is started (needs Java): the figures of docs/figures.md")
 	backlog := flags.Int64("backlog", 10_000_000, "how many rows the backlog of -streams has")
 	memory := flags.String("memory", "1GiB", "service.memory.limit with -generated")
 	dir := flags.String("dir", "", "folder for the servers' data (default: the system's for temporary files)")

@@ -60,7 +60,7 @@ func (o *ingestOptions) reach(ctx context.Context, files *inputFiles) (json.RawM
 		return source, nothing, nil
 	}
 	return nil, nothing, fault.InvalidInput("The server at %s can't read the files: %s. It can't fetch them from this machine either: %s. Copy them to where it "+
-		"may read them (service.ingest.local.allowedPaths), or to a web server or bucket", o.client.base, orElse(why, "it runs on another machine"), orElse(err, "unknown"))
+		"may read them (service.ingestion.local.allowedPaths), or to a web server or bucket", o.client.base, orElse(why, "it runs on another machine"), orElse(err, "unknown"))
 }
 
 func orElse(err error, text string) string {

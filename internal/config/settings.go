@@ -15,6 +15,7 @@ import (
 
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/secret"
 )
 
 // Settings are the values of one process. They don't change after Load.
@@ -183,13 +184,20 @@ func (s *Settings) canonical(key string) (string, bool) {
 	if !ok {
 		return key, false
 	}
-	if product == "service" {
-		return key, true
+	if product != "service" && !slices.Contains(s.aliases, product) {
+		return key, false
 	}
-	if slices.Contains(s.aliases, product) {
-		return "service." + rest, true
+	key = "service." + rest
+	if now, ok := renamed[key]; ok {
+		return now, true
 	}
-	return key, false
+	return key, true
+}
+
+// renamed are settings under the names that they had before.
+var renamed = map[string]string{
+	"service.ingest.local.allowedPaths": "service.ingestion.local.allowedPaths",
+	"service.ingest.http.allowPrivate":  "service.ingestion.http.allowPrivate",
 }
 
 // Idle returns the set properties that change nothing, sorted.
@@ -198,6 +206,18 @@ func (s *Settings) Idle() []string {
 	for key := range s.values {
 		if p := find(key); slices.ContainsFunc(Accepted, func(a Property) bool { return a.Key == p.Key }) {
 			out = append(out, key)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// Files returns the files that settings were read from.
+func (s *Settings) Files() []string {
+	var out []string
+	for _, from := range s.sources {
+		if file, ok := strings.CutPrefix(from, "file "); ok && !slices.Contains(out, file) {
+			out = append(out, file)
 		}
 	}
 	slices.Sort(out)
@@ -269,27 +289,17 @@ next:
 				continue next
 			}
 		}
-		out[k] = maskUserinfo(v)
+		out[k] = shown(v)
 	}
 	return out
 }
 
-// maskUserinfo hides credentials in a value that looks like an address:
-// scheme://user:password@host.
-func maskUserinfo(v string) string {
-	scheme, rest, ok := strings.Cut(v, "://")
-	if !ok {
-		return v
+// shown returns a value with the secrets in it masked, as the user and password of an address.
+func shown(v string) string {
+	if masked := secret.MaskJSONText(v); strings.Contains(masked, secret.Masked) {
+		return masked
 	}
-	end := strings.IndexAny(rest, "/?#")
-	if end < 0 {
-		end = len(rest)
-	}
-	at := strings.LastIndexByte(rest[:end], '@')
-	if at < 0 {
-		return v
-	}
-	return scheme + "://***@" + rest[at+1:]
+	return v // as it was written
 }
 
 func check(p *Property, v string) error {

@@ -123,7 +123,7 @@ func TestVisibleHidesSecrets(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := s.Visible()
-	if len(got) != 2 || got["service.host"] != "h" || got["service.metadata.storage.connector.connectURI"] != "postgres://***@host/db" {
+	if len(got) != 2 || got["service.host"] != "h" || got["service.metadata.storage.connector.connectURI"] != "postgres://********@host/db" {
 		t.Errorf("Visible = %v", got)
 	}
 }

@@ -18,7 +18,7 @@ func (s *Settings) Properties(secrets bool) string {
 			continue
 		}
 		if !secrets {
-			masked := maskUserinfo(value)
+			masked := shown(value)
 			if masked != value {
 				out.WriteString("# without the user and password of this address:\n")
 			}

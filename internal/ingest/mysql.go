@@ -17,10 +17,6 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// mysqlProperties are the parameters that a connection URI may have (spec/security.md, section 13):
-// none of them reads files or runs code.
-var mysqlProperties = []string{"useSSL", "requireSSL", "ssl", "sslmode", "sslMode"}
-
 // MySQL opens a MySQL or MariaDB database by the URI of a connector,
 // mysql://host:port/database?useSSL=true, with or without jdbc: before it. What access refuses is
 // refused when connections are made. Statements can't write. The caller closes the database.
@@ -40,9 +36,13 @@ func MySQL(uri, user, password string, access *Access) (*sql.DB, error) {
 			config.Passwd = given
 		}
 	}
-	for name, values := range u.Query() {
-		if !slices.Contains(mysqlProperties, name) {
-			return nil, fault.Forbidden("Property [%s] of a connection URI is not among the allowed ones [%s]", name, strings.Join(mysqlProperties, ", "))
+	properties, err := access.JDBCProperties(u.Query())
+	if err != nil {
+		return nil, err
+	}
+	for name, values := range properties {
+		if !slices.ContainsFunc(jdbcProperties, func(n string) bool { return strings.EqualFold(n, name) }) {
+			continue // it is allowed, and means nothing here
 		}
 		if err := encrypt(config, u.Hostname(), name, strings.ToLower(values[0])); err != nil {
 			return nil, err
@@ -66,7 +66,7 @@ func encrypt(config *mysql.Config, host, property, value string) error {
 		if value != "true" {
 			return nil
 		}
-		if mode = "preferred"; property == "requireSSL" {
+		if mode = "preferred"; strings.EqualFold(property, "requireSSL") {
 			mode = "required"
 		}
 	}

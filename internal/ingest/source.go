@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/netip"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -49,9 +50,20 @@ type Entity interface {
 type Access struct {
 	// LocalDirs are the folders that local sources may read, after links are resolved; nil: any.
 	LocalDirs []string
+	// Private are folders, or files, that none of LocalDirs above them allows to read: the data
+	// directory of the process and keys.
+	Private []string
 	// CheckAddress, when set, is asked before a connection is made, for redirects too, and may refuse
-	// with a fault.
-	CheckAddress func(netip.AddrPort) error
+	// with a fault. CheckWeb, when set, is asked in its place for what comes from an address that a
+	// source names by a URL or an endpoint.
+	CheckAddress, CheckWeb func(netip.AddrPort) error
+	// HTTPHosts are the hosts that input over HTTP may come from, .example.com for all below it; nil:
+	// any.
+	HTTPHosts []string
+	// JDBC are the parameters that URIs of databases may have; nil: those that are known. DropJDBC
+	// says that others are left out and not refused.
+	JDBC     []string
+	DropJDBC bool
 	// HTTPProtocols are the allowed schemes; nil: http and https.
 	HTTPProtocols []string
 	// HTTPHeaders are the allowed names of request headers; nil: any.
@@ -69,6 +81,53 @@ type Access struct {
 	// Clock times retries.
 	Clock clock.Clock
 }
+
+// web returns the access for what a source names by a URL.
+func (a *Access) web() *Access {
+	if a == nil || a.CheckWeb == nil {
+		return a
+	}
+	out := *a
+	out.CheckAddress = a.CheckWeb
+	return &out
+}
+
+// checkHost refuses hosts that input over HTTP may not come from.
+func (a *Access) checkHost(u *url.URL) error {
+	if a == nil || len(a.HTTPHosts) == 0 {
+		return nil
+	}
+	name := strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
+	for _, allowed := range a.HTTPHosts {
+		allowed = strings.ToLower(allowed)
+		if name == allowed || strings.HasPrefix(allowed, ".") && strings.HasSuffix(name, allowed) {
+			return nil
+		}
+	}
+	return fault.Forbidden("Host [%s] is not among the hosts that input may come from; service.ingestion.http.allowedHosts names them", name)
+}
+
+// JDBCProperties returns the parameters of a URI of a database that are allowed, by names without
+// regard to case. Another one is refused, or left out.
+func (a *Access) JDBCProperties(query url.Values) (url.Values, error) {
+	allowed := jdbcProperties
+	if a != nil && a.JDBC != nil {
+		allowed = a.JDBC
+	}
+	out := url.Values{}
+	for name, values := range query {
+		if slices.ContainsFunc(allowed, func(n string) bool { return strings.EqualFold(n, name) }) {
+			out[name] = values
+		} else if a == nil || !a.DropJDBC {
+			return nil, fault.Forbidden("Property [%s] of a connection URI is not among the allowed ones [%s]", name, strings.Join(allowed, ", "))
+		}
+	}
+	return out, nil
+}
+
+// jdbcProperties are the parameters that a connection URI may have (spec/security.md, section 12):
+// none of them reads files or runs code.
+var jdbcProperties = []string{"useSSL", "requireSSL", "ssl", "sslmode"}
 
 func (a *Access) clock() clock.Clock {
 	if a == nil || a.Clock == nil {

@@ -70,6 +70,11 @@ func parseHTTP(text json.RawMessage) (Source, error) {
 		}
 		s.URIs = append(s.URIs, u)
 	}
+	for name, value := range w.Headers {
+		if name == "" || strings.ContainsAny(name, " :\r\n\x00") || strings.ContainsAny(value, "\r\n\x00") {
+			return nil, invalidField("inputSource", "request header '%s' has a name or value that headers can't have", name)
+		}
+	}
 	return s, nil
 }
 
@@ -111,11 +116,14 @@ func (s *HTTP) List(_ context.Context, access *Access) ([]Entity, error) {
 	if err != nil {
 		return nil, err
 	}
-	client := httpClient(access, protocols)
+	client := httpClient(access.web(), protocols)
 	out := make([]Entity, 0, len(s.URIs))
 	for _, u := range s.URIs {
 		if !slices.Contains(protocols, strings.ToLower(u.Scheme)) {
 			return nil, fault.InvalidInput("Only protocols [%s] are allowed; [%s] is not", strings.Join(protocols, ", "), secret.URL(u))
+		}
+		if err := access.checkHost(u); err != nil {
+			return nil, err
 		}
 		out = append(out, &httpEntity{source: s, url: u, secret: secret.NewText(password), client: client, access: access})
 	}
@@ -164,6 +172,9 @@ func httpClient(access *Access, protocols []string) *http.Client {
 			}
 			if !slices.Contains(protocols, r.URL.Scheme) {
 				return fault.Forbidden("Input [%s] redirects to protocol [%s], which is not allowed", secret.URL(via[0].URL), r.URL.Scheme)
+			}
+			if err := access.checkHost(r.URL); err != nil {
+				return err
 			}
 			if r.URL.Host != via[0].URL.Host { // headers may be secrets, which are meant for the first host
 				kept := http.Header{}

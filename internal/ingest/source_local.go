@@ -179,11 +179,30 @@ func withinAllowed(access *Access, path string) (dir, rel string, err error) {
 		if err != nil {
 			continue
 		}
-		if rel, err := filepath.Rel(base, real); err == nil && filepath.IsLocal(rel) {
+		if rel, err := filepath.Rel(base, real); err == nil && filepath.IsLocal(rel) && !access.private(base, real) {
 			return base, rel, nil
 		}
 	}
 	return "", "", fault.Forbidden("Input path [%s] is outside the directories that ingestion may read", path)
+}
+
+// private reports whether a path is, or lies in, what no folder above it allows to read.
+func (a *Access) private(base, real string) bool {
+	for _, p := range a.Private {
+		p, err := realPath(p)
+		if err != nil {
+			continue
+		}
+		rel, err := filepath.Rel(p, real)
+		if err != nil || !filepath.IsLocal(rel) {
+			continue
+		}
+		within, err := filepath.Rel(p, base)
+		if err != nil || !filepath.IsLocal(within) || within == "." {
+			return true
+		}
+	}
+	return false
 }
 
 // openLocal opens a file by a path on which nothing leads out of the allowed folders, whatever has

@@ -55,7 +55,7 @@ func connectAzure(_ context.Context, w *objectsWire, access *Access) (objectStor
 	if w.Endpoint != nil {
 		s.endpoint = w.Endpoint.URL
 	}
-	client := httpClient(access, httpProtocols(access))
+	client := httpClient(access.web(), httpProtocols(access))
 	s.options.Transport = client
 	s.options.Retry = policy.RetryOptions{MaxRetries: httpAttempts - 1}
 	if p.App == "" && p.Secret == nil && p.Tenant == "" {

@@ -62,7 +62,9 @@ func connectS3At(ctx context.Context, w *objectsWire, access *Access, endpoint s
 			}
 		}
 	}
-	o.HTTP = httpClient(access, protocols)
+	if o.HTTP = httpClient(access, protocols); w.Endpoint != nil && w.Endpoint.URL != "" {
+		o.HTTP = httpClient(access.web(), protocols)
+	}
 	c, err := s3.Connect(ctx, o)
 	if err != nil {
 		return nil, err

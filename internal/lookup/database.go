@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
-	"slices"
 	"strings"
 	"syscall"
 
@@ -18,23 +17,20 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/ingest"
 	"github.com/hengedb/henge/internal/jsontext"
+	"github.com/hengedb/henge/internal/secret"
 )
 
 // database reads a table from two columns of a table of PostgreSQL, MySQL or SQLite.
 type database struct {
 	uri            string // behind "jdbc:"
 	user           string
-	password       string
+	password       secret.Text
 	variable       string // of the environment, with the password
 	table          string
 	key, value     string
 	filter, marker string // a condition, and a column that grows when rows change; both may be empty
 	quote, text    string // what the dialect puts around names, and what it calls text in casts
 }
-
-// jdbcProperties are the parameters that a connection URI may have (spec/security.md, section 13):
-// none of them reads files or runs code.
-var jdbcProperties = []string{"useSSL", "requireSSL", "ssl", "sslmode"}
 
 func parseDatabase(text json.RawMessage) (source, error) {
 	var wire struct {
@@ -78,7 +74,12 @@ func parseDatabase(text json.RawMessage) (source, error) {
 
 // readPassword reads the forms of a password provider.
 func (d *database) readPassword(text json.RawMessage) error {
-	if text == nil || json.Unmarshal(text, &d.password) == nil {
+	if text == nil {
+		return nil
+	}
+	var plain string
+	if json.Unmarshal(text, &plain) == nil {
+		d.password = secret.NewText(plain)
 		return nil
 	}
 	var provider struct{ Type, Password, Variable string }
@@ -87,7 +88,7 @@ func (d *database) readPassword(text json.RawMessage) error {
 	}
 	switch {
 	case provider.Type == "default":
-		d.password = provider.Password
+		d.password = secret.NewText(provider.Password)
 	case provider.Type == "environment" && provider.Variable != "":
 		d.variable = provider.Variable
 	default:
@@ -109,14 +110,14 @@ func (d *database) open(ctx context.Context, access *ingest.Access) (*sql.DB, er
 		}
 		return sql.Open("sqlite", (&url.URL{Scheme: "file", Opaque: path, RawQuery: "mode=ro&_pragma=query_only(1)"}).String())
 	}
-	secret, err := d.secret(access)
+	password, err := d.secret(access)
 	if err != nil {
 		return nil, err
 	}
 	if d.quote == "`" {
-		return ingest.MySQL(d.uri, d.user, secret, access)
+		return ingest.MySQL(d.uri, d.user, password, access)
 	}
-	config, err := d.postgres(access, secret)
+	config, err := d.postgres(access, password)
 	if err != nil {
 		return nil, err
 	}
@@ -125,20 +126,24 @@ func (d *database) open(ctx context.Context, access *ingest.Access) (*sql.DB, er
 
 // postgres makes the settings of a connection. Addresses are checked when names have been resolved,
 // as for other input.
-func (d *database) postgres(access *ingest.Access, secret string) (*pgx.ConnConfig, error) {
+func (d *database) postgres(access *ingest.Access, password string) (*pgx.ConnConfig, error) {
 	u, err := url.Parse(d.uri)
 	if err != nil || u.Host == "" {
 		return nil, fault.InvalidInput("connectURI of a lookup is not readable; write jdbc:postgresql://host:port/database")
 	}
+	properties, err := access.JDBCProperties(u.Query())
+	if err != nil {
+		return nil, err
+	}
 	query := url.Values{}
-	for name, values := range u.Query() {
-		if !slices.Contains(jdbcProperties, name) {
-			return nil, fault.Forbidden("Property [%s] of a connection URI is not among the allowed ones [%s]", name, strings.Join(jdbcProperties, ", "))
-		}
-		if name == "sslmode" {
-			query[name] = values
-		} else if len(values) > 0 && values[0] == "true" {
-			query.Set("sslmode", "require")
+	for name, values := range properties {
+		switch strings.ToLower(name) {
+		case "sslmode":
+			query["sslmode"] = values
+		case "usessl", "requiressl", "ssl":
+			if len(values) > 0 && values[0] == "true" {
+				query.Set("sslmode", "require")
+			}
 		}
 	}
 	u.Scheme, u.RawQuery, u.User = "postgres", query.Encode(), nil
@@ -146,7 +151,7 @@ func (d *database) postgres(access *ingest.Access, secret string) (*pgx.ConnConf
 	if err != nil {
 		return nil, fault.InvalidInput("connectURI of a lookup is not readable; write jdbc:postgresql://host:port/database").WithCause(err)
 	}
-	config.User, config.Password = d.user, secret
+	config.User, config.Password = d.user, password
 	dialer := &net.Dialer{}
 	if access != nil && access.CheckAddress != nil {
 		dialer.Control = func(_, address string, _ syscall.RawConn) error {
@@ -164,7 +169,7 @@ func (d *database) postgres(access *ingest.Access, secret string) (*pgx.ConnConf
 // secret returns the password.
 func (d *database) secret(access *ingest.Access) (string, error) {
 	if d.variable == "" {
-		return d.password, nil
+		return d.password.Reveal(), nil
 	}
 	if access != nil && access.Getenv != nil {
 		if text, found := access.Getenv(d.variable); found {

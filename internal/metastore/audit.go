@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/secret"
@@ -32,6 +33,9 @@ func (t *tx) audit(ctx context.Context, e *AuditEntry) error {
 	if e == nil {
 		return nil
 	}
+	short := *e
+	short.Author, short.Comment = cutHeader(e.Author), cutHeader(e.Comment)
+	e = &short
 	payload := secret.MaskJSONText(e.Payload) // histories are for more readers than what they tell of
 	if limit := t.store.options.MaxAuditBytes; limit > 0 && int64(len(payload)) > limit {
 		payload = fmt.Sprintf("Payload was not stored as its size [%d] was more than the limit [%d] set by service.audit.manager.maxPayloadSizeBytes", len(payload), limit)
@@ -48,6 +52,16 @@ func (t *tx) audit(ctx context.Context, e *AuditEntry) error {
 	return t.insert(ctx, "audit", "id, type, key, author, identity, comment, ip, request, payload, at", "",
 		[][]any{{id, e.Type, e.Key, e.Author, e.Identity, e.Comment, e.IP,
 			optional(secret.MaskJSONText(string(e.Request))), payload, t.now}})
+}
+
+// maxHeader is how much is kept of what a caller says of a change.
+const maxHeader = 1 << 10
+
+func cutHeader(text string) string {
+	if len(text) <= maxHeader {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxHeader], "")
 }
 
 // Audit writes an entry of its own, for changes that are not in the store.

@@ -12,12 +12,14 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/secret"
 )
 
 // conn runs statements on a connection, a snapshot or a transaction.
 type conn struct {
 	dialect *dialect
-	store   *Store // for statements that are tried again on their own; nil: they are part of a transaction
+	sealer  *secret.Sealer // of payloads; nil: they are as they are
+	store   *Store         // for statements that are tried again on their own; nil: they are part of a transaction
 	db      interface {
 		ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 		QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)

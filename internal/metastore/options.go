@@ -6,6 +6,7 @@ import (
 
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/secret"
 )
 
 // Options says where the store is. The zero value is not valid: one of Path and URL must be set.
@@ -15,7 +16,11 @@ type Options struct {
 	// URL is a PostgreSQL connection string, for many processes.
 	URL string
 	// User and Password, where they are not empty, take the place of those in URL.
-	User, Password string
+	User     string
+	Password secret.Text
+	// Sealer, if not nil, encrypts payloads that may hold secrets: tasks and their records, settings,
+	// supervisors and statements.
+	Sealer *secret.Sealer
 	// Clock is read for the instants of rows and the versions of locks. Nil is the system's.
 	Clock clock.Clock
 	// Release is the version of this program, written into the store and named when an older program

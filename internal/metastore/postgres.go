@@ -25,7 +25,7 @@ func (s *Store) openPostgres(ctx context.Context) error {
 		// The cause holds the URL, which may hold a password.
 		return fault.InvalidInput("The URL of the metadata store is not a PostgreSQL connection string")
 	}
-	config.User, config.Password = cmp.Or(s.options.User, config.User), cmp.Or(s.options.Password, config.Password)
+	config.User, config.Password = cmp.Or(s.options.User, config.User), cmp.Or(s.options.Password.Reveal(), config.Password)
 	config.RuntimeParams["idle_in_transaction_session_timeout"] = strconv.FormatInt(s.options.idleTransaction.Milliseconds(), 10)
 	config.RuntimeParams["application_name"] = "henge"
 	s.listener = config

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hengedb/henge/internal/secret"
 	"github.com/hengedb/henge/internal/testkit/postgres"
 )
 
@@ -23,7 +24,7 @@ func TestTheUserOfTheSettings(t *testing.T) {
 	if _, err := Open(t.Context(), Options{URL: url}); err == nil {
 		t.Error("a user that is not there was taken")
 	}
-	s, err := Open(t.Context(), Options{URL: url, User: "henge", Password: "any"})
+	s, err := Open(t.Context(), Options{URL: url, User: "henge", Password: secret.NewText("any")})
 	if err != nil {
 		t.Fatal(err)
 	}

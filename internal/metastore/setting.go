@@ -82,6 +82,9 @@ func (c conn) payload(ctx context.Context, place, key string) (json.RawMessage, 
 	if errors.Is(err, errNoRow) {
 		return nil, false, nil
 	}
+	if table, _, _ := strings.Cut(place, " "); err == nil {
+		text, err = c.sealer.Open(table, text)
+	}
 	return json.RawMessage(text), err == nil, err
 }
 
@@ -90,6 +93,9 @@ func (c conn) payloads(ctx context.Context, query string, args ...any) (map[stri
 	err := c.each(ctx, func(rows *sql.Rows) error {
 		var key, text string
 		err := rows.Scan(&key, &text)
+		if err == nil { // rules are not sealed
+			text, err = c.sealer.Open(settingsTable, text)
+		}
 		out[key] = json.RawMessage(text)
 		return err
 	}, query, args...)
@@ -116,8 +122,12 @@ func (t *tx) setPayload(
 	if found && string(stored) == string(value) {
 		return false, nil
 	}
+	kept := string(value)
+	if table == settingsTable {
+		kept = t.sealer.Seal(table, kept)
+	}
 	_, err = t.exec(ctx, "INSERT INTO "+table+" ("+column+", payload, updated) VALUES (?, ?, ?) "+
-		"ON CONFLICT ("+column+") DO UPDATE SET payload = excluded.payload, updated = excluded.updated", key, string(value), t.now)
+		"ON CONFLICT ("+column+") DO UPDATE SET payload = excluded.payload, updated = excluded.updated", key, kept, t.now)
 	if err != nil {
 		return false, err
 	}

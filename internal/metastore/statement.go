@@ -31,7 +31,8 @@ func (s *Store) PutStatement(ctx context.Context, statement Statement) error {
 		}
 		_, err := t.exec(ctx, "INSERT INTO statements (id, state, task_id, identity, created, updated, payload) VALUES (?, ?, ?, ?, ?, ?, ?) "+
 			"ON CONFLICT (id) DO UPDATE SET state = excluded.state, task_id = excluded.task_id, updated = excluded.updated, payload = excluded.payload",
-			statement.ID, statement.State, statement.TaskID, statement.Identity, statement.Created, t.now, jsonText(statement.Payload))
+			statement.ID, statement.State, statement.TaskID, statement.Identity, statement.Created, t.now,
+			t.sealer.Seal("statements", jsonText(statement.Payload)))
 		return err
 	})
 }
@@ -65,7 +66,9 @@ func (s *Store) statements(ctx context.Context, condition string, args ...any) (
 	return list(ctx, s.read(), func(rows *sql.Rows) (m Statement, err error) {
 		var payload string
 		err = rows.Scan(&m.ID, &m.State, &m.TaskID, &m.Identity, &m.Created, &m.Updated, &payload)
-		m.Payload = storedJSON(payload)
+		if payload, openErr := s.options.Sealer.Open("statements", payload); err == nil {
+			m.Payload, err = storedJSON(payload), openErr
+		}
 		return m, err
 	}, "SELECT id, state, task_id, identity, created, updated, payload FROM statements "+condition, args...)
 }

@@ -68,6 +68,10 @@ func Open(ctx context.Context, options Options) (*Store, error) {
 		_ = s.closeDatabases() // the reason for not opening is the better error
 		return nil, err
 	}
+	if err := s.reseal(ctx); err != nil {
+		_ = s.closeDatabases() // the reason for not opening is the better error
+		return nil, err
+	}
 	background, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	s.cancel = cancel
 	go s.runWriter(background)
@@ -114,7 +118,9 @@ func (s *Store) closeDatabases() error {
 func (s *Store) now() int64 { return clock.Millis(s.clock) }
 
 // read is the connection for statements that only read, each on its own.
-func (s *Store) read() conn { return conn{dialect: s.dialect, store: s, db: s.readers} }
+func (s *Store) read() conn {
+	return conn{dialect: s.dialect, sealer: s.options.Sealer, store: s, db: s.readers}
+}
 
 // view runs fn on one snapshot of the store.
 func (s *Store) view(ctx context.Context, fn func(conn) error) error {
@@ -131,7 +137,7 @@ func (s *Store) view(ctx context.Context, fn func(conn) error) error {
 		return err
 	}
 	defer t.Rollback() //nolint:errcheck // nothing was written
-	return fn(conn{dialect: s.dialect, db: t})
+	return fn(conn{dialect: s.dialect, sealer: s.options.Sealer, db: t})
 }
 
 // schema returns the schema with a fingerprint, which must be stored.

@@ -26,7 +26,7 @@ func (s *Store) PutSupervisor(ctx context.Context, fence Fence, version Supervis
 			return err
 		}
 		_, err = t.exec(ctx, "INSERT INTO supervisors (seq, id, payload, tombstone, created) VALUES (?, ?, ?, ?, ?)",
-			seq, version.ID, jsonText(version.Payload), flag(version.Tombstone), t.now)
+			seq, version.ID, t.sealer.Seal("supervisors", jsonText(version.Payload)), flag(version.Tombstone), t.now)
 		if err != nil {
 			return err
 		}
@@ -53,7 +53,9 @@ func (s *Store) supervisors(ctx context.Context, condition string, args ...any) 
 	return list(ctx, s.read(), func(rows *sql.Rows) (v SupervisorVersion, err error) {
 		var payload string
 		err = rows.Scan(&v.ID, &payload, &v.Tombstone, &v.Created)
-		v.Payload = storedJSON(payload)
+		if payload, openErr := s.options.Sealer.Open("supervisors", payload); err == nil {
+			v.Payload, err = storedJSON(payload), openErr
+		}
 		return v, err
 	}, "SELECT id, payload, tombstone, created FROM supervisors "+condition, args...)
 }

@@ -51,7 +51,8 @@ func (s *Store) InsertTask(ctx context.Context, fence Fence, task Task, entry *A
 		}
 		n, err := t.exec(ctx, "INSERT INTO tasks (id, group_id, allocator, type, datasource, priority, created, updated, active, status_code, payload, "+
 			"status) VALUES ("+marks(12)+") ON CONFLICT (id) DO NOTHING", task.ID, task.GroupID, task.Allocator, task.Type, task.DataSource,
-			task.Priority, task.Created, t.now, flag(task.Active), task.StatusCode, jsonText(task.Payload), jsonText(task.Status))
+			task.Priority, task.Created, t.now, flag(task.Active), task.StatusCode,
+			t.sealer.Seal("tasks", jsonText(task.Payload)), jsonText(task.Status))
 		if err != nil {
 			return err
 		}
@@ -227,7 +228,9 @@ func (s *Store) tasks(ctx context.Context, filter TaskFilter, condition string, 
 		var payload, status, runner string
 		err = rows.Scan(&t.ID, &t.GroupID, &t.Allocator, &t.Type, &t.DataSource, &t.Priority, &t.Created, &t.Updated, &t.Active, &t.StatusCode,
 			&t.Run, &runner, &payload, &status)
-		t.Payload, t.Status, t.Runner = storedJSON(payload), storedJSON(status), storedJSON(runner)
+		if payload, openErr := s.options.Sealer.Open("tasks", payload); err == nil {
+			t.Payload, t.Status, t.Runner, err = storedJSON(payload), storedJSON(status), storedJSON(runner), openErr
+		}
 		return t, err
 	}, "SELECT id, group_id, allocator, type, datasource, priority, created, updated, active, status_code, run, runner, "+payload+", status FROM tasks "+
 		"WHERE 1 = 1"+condition, args...)

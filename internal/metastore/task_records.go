@@ -20,7 +20,7 @@ func (s *Store) PutTaskStage(ctx context.Context, fence Fence, taskID, name stri
 		if err := fence.check(ctx, t); err != nil {
 			return err
 		}
-		_, err := t.exec(ctx, putStage, taskID, name, jsonText(payload), t.now)
+		_, err := t.exec(ctx, putStage, taskID, name, t.sealer.Seal("task_stages", jsonText(payload)), t.now)
 		return err
 	})
 }
@@ -31,6 +31,9 @@ func (s *Store) TaskStages(ctx context.Context, taskID string) (map[string]json.
 	err := s.read().each(ctx, func(rows *sql.Rows) error {
 		var name, payload string
 		err := rows.Scan(&name, &payload)
+		if err == nil {
+			payload, err = s.options.Sealer.Open("task_stages", payload)
+		}
 		out[name] = json.RawMessage(payload)
 		return err
 	}, "SELECT name, payload FROM task_stages WHERE task_id = ?", taskID)
@@ -58,7 +61,7 @@ func (t *tx) notePublished(ctx context.Context, p *Publication, segments []*time
 	if err != nil {
 		return err
 	}
-	_, err = t.exec(ctx, putStage, p.TaskID, publishedStage+p.Part, string(ids), t.now)
+	_, err = t.exec(ctx, putStage, p.TaskID, publishedStage+p.Part, t.sealer.Seal("task_stages", string(ids)), t.now)
 	return err
 }
 
@@ -71,6 +74,9 @@ func (s *Store) TaskPublished(ctx context.Context, taskID, part string) (Publish
 		return Published{}, false, nil
 	}
 	if err != nil {
+		return Published{}, false, err
+	}
+	if text, err = s.options.Sealer.Open("task_stages", text); err != nil {
 		return Published{}, false, err
 	}
 	var ids []string

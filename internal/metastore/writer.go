@@ -158,7 +158,7 @@ func (s *Store) tryGroup(ctx context.Context, group []*operation) error {
 		return s.dialect.explain(err)
 	}
 	defer t.Rollback() //nolint:errcheck // after a commit it does nothing
-	c := conn{dialect: s.dialect, db: t}
+	c := conn{dialect: s.dialect, sealer: s.options.Sealer, db: t}
 	transaction := "" // what the database calls it
 	if s.dialect.lockWriter != "" {
 		if err := c.row(ctx, []any{&transaction}, s.dialect.lockWriter); err != nil {

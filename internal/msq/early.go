@@ -193,7 +193,7 @@ func (e *early) make(ctx context.Context, p *piece, from *output) {
 
 // buildPiece builds the file of a piece, and leaves its place when only the disk is waited for.
 func (c *Controller) buildPiece(ctx context.Context, order *workOrder, p *piece, from *output, leave func()) error {
-	file, err := os.Create(p.path)
+	file, err := os.OpenFile(p.path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
 	}

@@ -211,7 +211,7 @@ func (c *Controller) exportOne(ctx context.Context, e *exporting, order *workOrd
 		taken.flow(e.from.counterOf(o), "shuffle", number, int64(rows), bytes, 1)
 	})
 	path := filepath.Join(order.dir, fmt.Sprintf("partition%d.export", number))
-	file, err := os.Create(path)
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return diskFault(err)
 	}

@@ -375,7 +375,7 @@ func (c *Controller) generateOne(ctx context.Context, order *workOrder, count *c
 	} else {
 		path := filepath.Join(order.dir, fmt.Sprintf("partition%d.segment", number))
 		// The file is on its way to deep storage, which makes it durable: a crash only costs the space.
-		if file, err = os.Create(path); err != nil {
+		if file, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600); err != nil {
 			return diskFault(err)
 		}
 		defer func() { err = errors.Join(err, file.Close(), os.Remove(path)) }()

@@ -27,10 +27,10 @@ type directory struct {
 
 // openDirectory creates the directory if need be, takes its lock, and checks its version.
 func openDirectory(path string) (*directory, error) {
-	if err := durable.MkdirAll(path, 0o755); err != nil {
+	if err := durable.MkdirAll(path, 0o700); err != nil {
 		return nil, fault.InvalidInput("Data directory [%s] can't be created: %s. Choose another with --data or service.data.dir.", path, reason(err))
 	}
-	lock, err := os.OpenFile(filepath.Join(path, "lock"), os.O_RDWR|os.O_CREATE, 0o644)
+	lock, err := os.OpenFile(filepath.Join(path, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fault.InvalidInput("Data directory [%s] can't be written to: %s. Choose another with --data or service.data.dir.", path, reason(err))
 	}
@@ -87,7 +87,7 @@ func (d *directory) marker(name string, fresh func() string) (string, error) {
 		return word, nil
 	}
 	word := fresh()
-	if writeErr := durable.WriteFile(path, []byte(word+"\n"), 0o644); writeErr != nil {
+	if writeErr := durable.WriteFile(path, []byte(word+"\n"), 0o600); writeErr != nil {
 		return "", d.unwritable(writeErr)
 	}
 	if err == nil {
@@ -118,10 +118,39 @@ func (d *directory) unwritable(err error) error {
 	return fault.InvalidInput("Data directory [%s] can't be written to: %s", d.path, reason(err)).WithCause(err)
 }
 
+// readable returns what of the directory's first two levels others than its owner can use, some of
+// it: releases before the present one made it so. What lies in a folder that is private is private.
+func (d *directory) readable() (names []string) {
+	const enough = 10
+	look := func(path string) bool {
+		info, err := os.Lstat(path)
+		if err != nil || info.Mode().Perm()&0o077 == 0 || info.Mode()&os.ModeSymlink != 0 {
+			return false
+		}
+		if rel, err := filepath.Rel(d.path, path); err == nil {
+			names = append(names, rel)
+		}
+		return true
+	}
+	if !look(d.path) {
+		return nil
+	}
+	entries, err := os.ReadDir(d.path)
+	if err != nil {
+		return names
+	}
+	for _, e := range entries {
+		if len(names) < enough {
+			look(filepath.Join(d.path, e.Name()))
+		}
+	}
+	return names
+}
+
 // sub returns the path of a part of the directory, created if need be.
 func (d *directory) sub(name string) (string, error) {
 	path := filepath.Join(d.path, name)
-	if err := durable.MkdirAll(path, 0o755); err != nil {
+	if err := durable.MkdirAll(path, 0o700); err != nil {
 		return "", d.unwritable(err)
 	}
 	return path, nil

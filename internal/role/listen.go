@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/http"
 	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -24,7 +23,7 @@ const (
 	// farewell is how long interrupted queries have to answer that they were.
 	farewell = time.Second
 	// readHeader is how long a client may take to send the head of a request.
-	readHeader = 30 * time.Second
+	readHeader = 10 * time.Second
 )
 
 // listener is one role's port.
@@ -90,17 +89,6 @@ func listen(role, bind, setting string, port int64) (*listener, error) {
 
 // port returns the port that is really listened on.
 func (l *listener) port() int { return l.net.Addr().(*net.TCPAddr).Port }
-
-// forwarded has requests come from whom a Router or balancer says that they come from.
-func forwarded(h http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		first, _, _ := strings.Cut(r.Header.Get("X-Forwarded-For"), ",")
-		if first = strings.TrimSpace(first); first != "" {
-			r.RemoteAddr = first
-		}
-		h.ServeHTTP(w, r)
-	})
-}
 
 // prepare says how requests are answered. It comes before serve and stop, which may run at the same
 // time.

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"slices"
 	"strconv"
 	"sync/atomic"
@@ -97,6 +98,7 @@ type Node struct {
 	meter     *obs.Meter
 	blocklist atomic.Pointer[[]query.BlockRule]
 	clones    atomic.Pointer[map[string]string]
+	blocked   []netip.Prefix      // no input comes from there
 	routes    map[string][]string // the patterns that each role answers
 	// behind are the patterns of routes that others of a role pass some requests on to; nested those
 	// of the role whose routes are being made.
@@ -155,9 +157,17 @@ func (n *Node) start(ctx context.Context) error {
 		n.o.Log.WarnContext(ctx, "a file of the data directory was empty, as a loss of power leaves it; it was written anew", "file", name,
 			"directory", n.dir.path)
 	}
+	if open := n.dir.readable(); len(open) > 0 {
+		n.o.Log.WarnContext(ctx, "files of the data directory can be read by others than their owner: chmod -R go-rwx makes them private",
+			"directory", n.dir.path, "files", open)
+	}
 	n.left = newLeftovers(n.metrics)
 	n.openReserve(ctx)
 	if err := n.openTLS(); err != nil {
+		return err
+	}
+	const blockedNetworks = "service.ingestion.http.blockedNetworks"
+	if n.blocked, err = networks(blockedNetworks, n.settings.List(blockedNetworks)); err != nil {
 		return err
 	}
 	if err := n.listen(); err != nil {
@@ -195,27 +205,9 @@ func (n *Node) start(ctx context.Context) error {
 		return err
 	}
 	n.registerGauges(services)
-	requests := newHTTPMetrics(n.metrics)
-	aliases, limits := n.settings.Aliases(), requestLimits(n.settings, n.memory)
-	handlers := map[string]http.Handler{}
-	for _, role := range n.ownRoles() {
-		errors := &edge.Errors{
-			Host: n.place(role).Address(), Modern: n.settings.Text("service.server.http.errorFormat") == "modern", Log: n.o.Log,
-		}
-		mux := edge.NewMux(errors)
-		mux.Limits, mux.Gate = limits, n.gateOf(errors)
-		n.process().Routes(mux)
-		n.nested = nil
-		services.routes(role, mux)
-		n.routes[role], n.behind[role] = mux.Patterns(), n.nested
-		h := mux.Handler(aliases, n.o.Clock, requests.seen(role, n.o.Log))
-		if n.settings.Bool("service.server.http.enableRequestLimit") {
-			h = limited(h, requestThreads(n.settings), errors)
-		}
-		if n.settings.Bool("service.server.http.enableForwardedRequestCustomizer") {
-			h = forwarded(h)
-		}
-		handlers[role] = n.overTLS(h)
+	handlers, err := n.handlers(services)
+	if err != nil {
+		return err
 	}
 	for _, l := range n.listeners {
 		l.prepare(handlers[l.role], n.o.Clock, n.o.Log)
@@ -233,6 +225,43 @@ func (n *Node) start(ctx context.Context) error {
 		return err
 	}
 	return services.settle(ctx)
+}
+
+// handlers returns what answers the requests of each role.
+func (n *Node) handlers(services *services) (map[string]http.Handler, error) {
+	requests := newHTTPMetrics(n.metrics)
+	aliases, limits := n.settings.Aliases(), requestLimits(n.settings, n.memory)
+	handlers := map[string]http.Handler{}
+	const forwardedNetworks = "service.server.http.forwardedNetworks"
+	proxies, err := networks(forwardedNetworks, n.settings.List(forwardedNetworks))
+	if err != nil {
+		return nil, err
+	}
+	for _, role := range n.ownRoles() {
+		errors := &edge.Errors{
+			Host: n.place(role).Address(), Modern: n.settings.Text("service.server.http.errorFormat") == "modern", Log: n.o.Log,
+		}
+		mux := edge.NewMux(errors)
+		mux.Limits, mux.Gate = limits, n.gateOf(errors)
+		n.process().Routes(mux)
+		n.nested = nil
+		services.routes(role, mux)
+		n.routes[role], n.behind[role] = mux.Patterns(), n.nested
+		h := mux.Handler(aliases, n.o.Clock, requests.seen(role, n.o.Log))
+		if n.settings.Bool("service.server.http.enableRequestLimit") {
+			h = limited(h, requestThreads(n.settings), errors)
+		}
+		if n.settings.Bool("service.server.http.enableForwardedRequestCustomizer") {
+			h = forwarded(h, proxies)
+		}
+		guard, err := n.guard(errors)
+		if err != nil {
+			return nil, err
+		}
+		h = guard.Wrap(h)
+		handlers[role] = n.overTLS(h)
+	}
+	return handlers, nil
 }
 
 func (n *Node) onClose(f func() error) { n.closed = append(n.closed, f) }

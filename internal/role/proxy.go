@@ -51,6 +51,10 @@ func (f *forward) ServeHTTP(w http.ResponseWriter, r *http.Request) error {
 			p.SetXForwarded()
 			passCookie(p.Out, w.Header())
 			passIdentity(p.In, p.Out)
+			if p.Out.Header.Get("Origin") != "" { // this process has checked it against its own name
+				p.Out.Header.Del("Origin")
+				p.Out.Header.Set("Sec-Fetch-Site", "same-origin")
+			}
 		},
 		Transport:     f,
 		FlushInterval: -1,

@@ -4,7 +4,9 @@ import (
 	"context"
 	"net/netip"
 	"os"
+	"strings"
 
+	"github.com/hengedb/henge/internal/auth"
 	"github.com/hengedb/henge/internal/deepstore/s3"
 	"github.com/hengedb/henge/internal/export"
 	"github.com/hengedb/henge/internal/fault"
@@ -15,7 +17,10 @@ import (
 
 // access says what input sources may touch.
 func (s *services) access() *ingest.Access {
-	a := &ingest.Access{LocalDirs: s.n.settings.List("service.ingest.local.allowedPaths"),
+	a := &ingest.Access{LocalDirs: s.n.settings.List("service.ingestion.local.allowedPaths"), Private: s.n.private(),
+		HTTPHosts:     s.n.settings.List("service.ingestion.http.allowedHosts"),
+		JDBC:          append([]string{}, s.n.settings.List("service.access.jdbc.allowedProperties")...),
+		DropJDBC:      !s.n.settings.Bool("service.access.jdbc.enforceAllowedProperties"),
 		HTTPProtocols: s.n.settings.List("service.ingestion.http.allowedProtocols"),
 		HTTPHeaders:   s.n.settings.List("service.ingestion.http.allowedHeaders"),
 		Getenv:        os.LookupEnv, Clock: s.n.o.Clock,
@@ -27,15 +32,49 @@ func (s *services) access() *ingest.Access {
 		OpenDatasource: func(ctx context.Context, d *ingest.Datasource) (ingest.ObjectReader, error) {
 			return s.broker.OpenDatasource(ctx, d)
 		}}
-	if !s.n.settings.Bool("service.ingest.http.allowPrivate") {
-		a.CheckAddress = func(to netip.AddrPort) error {
-			if ip := to.Addr().Unmap(); ip.IsPrivate() || ip.IsLoopback() || ip.IsLinkLocalUnicast() || ip.IsUnspecified() {
-				return fault.Forbidden("Address [%s] is private; service.ingest.http.allowPrivate allows input from such", to)
+	a.CheckAddress, a.CheckWeb = s.n.reach(s.n.allowPrivate(true)), s.n.reach(s.n.allowPrivate(false))
+	return a
+}
+
+// allowPrivate reports whether input may come from private addresses. Where the setting does not
+// say
+// it, servers of streams and databases are expected there; URLs that a specification names may lead
+// there as long as everybody may do everything anyway.
+func (n *Node) allowPrivate(server bool) bool {
+	const key = "service.ingestion.http.allowPrivate"
+	if n.settings.IsSet(key) {
+		return n.settings.Bool(key)
+	}
+	return server || !auth.Configured(n.settings)
+}
+
+// reach returns what checks the addresses that input comes from.
+func (n *Node) reach(private bool) func(netip.AddrPort) error {
+	return func(to netip.AddrPort) error {
+		ip := to.Addr().Unmap()
+		if within(n.blocked, ip) {
+			return fault.Forbidden("Address [%s] is in one of the networks of service.ingestion.http.blockedNetworks", to)
+		}
+		if !private && (ip.IsPrivate() || ip.IsLoopback() || ip.IsLinkLocalUnicast() || ip.IsUnspecified()) {
+			return fault.Forbidden("Address [%s] is private; service.ingestion.http.allowPrivate allows input from such", to)
+		}
+		return nil
+	}
+}
+
+// private are the files and folders of this process that no input is read from: the data directory
+// and what settings name as keys.
+func (n *Node) private() []string {
+	out := append([]string{n.dir.path}, n.settings.Files()...)
+	for key, value := range n.settings.WithPrefix("service.") {
+		lower := strings.ToLower(key)
+		for _, end := range []string{"keyfile", "keystorepath", "truststorepath", "keytab", "cachedirectory"} {
+			if strings.HasSuffix(lower, end) && value != "" {
+				out = append(out, value)
 			}
-			return nil
 		}
 	}
-	return a
+	return out
 }
 
 // opener opens streams.

@@ -13,6 +13,7 @@ import (
 	"github.com/hengedb/henge/internal/deepstore/s3"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/metastore"
+	"github.com/hengedb/henge/internal/secret"
 )
 
 // Stores are where a process keeps what must not be lost, for tools that work on it without the
@@ -65,6 +66,12 @@ func (s *Stores) Close() error {
 	return s.Deep.Close()
 }
 
+// The settings that name the keys of what the metastore keeps sealed.
+const (
+	secretsKeyFile         = "service.metadata.secrets.keyFile"
+	secretsPreviousKeyFile = "service.metadata.secrets.previousKeyFile"
+)
+
 // metastoreOptions says where the settings have the metastore.
 func metastoreOptions(set *config.Settings, dir string) (metastore.Options, error) {
 	var err error
@@ -75,6 +82,9 @@ func metastoreOptions(set *config.Settings, dir string) (metastore.Options, erro
 		o.NoAudit = true
 	default:
 		return o, fault.InvalidInput("Value [%s] of setting [service.audit.manager.type] is unknown; use sql or log", manager)
+	}
+	if o.Sealer, err = secret.OpenSealer(set.Text(secretsKeyFile), set.Text(secretsPreviousKeyFile)); err != nil {
+		return o, err
 	}
 	switch kind := set.Text("service.metadata.storage.type"); kind {
 	case "sqlite":
@@ -87,9 +97,11 @@ func metastoreOptions(set *config.Settings, dir string) (metastore.Options, erro
 			return o, err
 		}
 		o.User = set.Text("service.metadata.storage.connector.user")
-		if o.Password, err = secretOf(set, "service.metadata.storage.connector.password"); err != nil {
+		password, err := secretOf(set, "service.metadata.storage.connector.password")
+		if err != nil {
 			return o, err
 		}
+		o.Password = secret.NewText(password)
 	default:
 		return o, fault.InvalidInput("Metadata store [%s] is unknown; use sqlite or postgresql", kind)
 	}

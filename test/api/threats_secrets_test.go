@@ -26,7 +26,7 @@ import (
 // those that fail, so that errors and logs tell of them. Then everything that the server shows or
 // keeps is read: none of them is there. (spec/security.md, section 12, rows 7, 8 and 10)
 func TestNoSecretShows(t *testing.T) {
-	for name, sealed := range map[string]bool{"as it comes": false} {
+	for name, sealed := range map[string]bool{"as it comes": false, "sealed metastore": true} {
 		t.Run(name, func(t *testing.T) { noSecretShows(t, sealed) })
 	}
 }
@@ -83,7 +83,7 @@ func noSecretShows(t *testing.T, sealed bool) {
 		"service.google.secretKey=" + p.plant("google"), "service.azure.key=" + p.plant("azure"),
 		"service.azure.sharedAccessStorageToken=" + p.plant("sas"),
 		"service.emitter.http.recipientBaseUrl=http://me:" + p.plant("emitter") + "@localhost:1/",
-		"service.metadata.storage.connector.password=" + p.plant("connector"), "service.ingest.http.allowPrivate=true",
+		"service.metadata.storage.connector.password=" + p.plant("connector"), "service.ingestion.http.allowPrivate=true",
 	}
 	if sealed {
 		settings = append(settings, "service.metadata.secrets.keyFile="+keyFile(t, 1))

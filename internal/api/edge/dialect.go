@@ -2,8 +2,10 @@ package edge
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"strings"
+	"unicode/utf16"
 
 	"github.com/hengedb/henge/internal/obs"
 )
@@ -35,15 +37,26 @@ func (d Dialect) Header(rest string) string {
 }
 
 // SetHeader sets the product's header with the given rest, in the letters of the interface, which
-// the standard library would change. What a header can't carry, control characters, becomes a
-// blank.
+// the standard library would change. Control characters become blanks. JSON is written in ASCII;
+// other text that is not is left out.
 func (d Dialect) SetHeader(h http.Header, rest, value string) {
-	h[d.Header(rest)] = []string{strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
-			return ' '
+	var out []byte
+	for _, r := range value {
+		switch {
+		case r < ' ' || r == 0x7f:
+			out = append(out, ' ')
+		case r < 0x7f:
+			out = append(out, byte(r))
+		case !strings.HasPrefix(value, "{"):
+			return
+		case r > 0xffff:
+			high, low := utf16.EncodeRune(r)
+			out = fmt.Appendf(out, `\u%04x\u%04x`, high, low)
+		default:
+			out = fmt.Appendf(out, `\u%04x`, r)
 		}
-		return r
-	}, value)}
+	}
+	h[d.Header(rest)] = []string{string(out)}
 }
 
 // MapNames serves the paths of every alias as those of `service`: /druid/v2/sql as /service/v2/sql,

@@ -82,7 +82,7 @@ func TestPropertiesShowNoSecrets(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string]string{
-		"service.api.aliases": `["druid"]`, "service.host": "h", "service.metadata.storage.connector.connectURI": "postgres://***@db/x",
+		"service.api.aliases": `["druid"]`, "service.host": "h", "service.metadata.storage.connector.connectURI": "postgres://********@db/x",
 		"service.server.hiddenProperties": `["labels"]`,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

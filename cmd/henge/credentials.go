@@ -147,7 +147,7 @@ func askHidden(out io.Writer, prompt string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("opening the prompt: %w", err)
 	}
-	defer in.Close()
+	defer in.Close() //nolint:errcheck // nothing was written
 	o := in.GeneratePasswordConfig()
 	o.Prompt = prompt
 	text, err := in.ReadLineWithConfig(o)

@@ -64,7 +64,7 @@ func choose(given, noun string, names map[string]bool) (string, error) {
 	known := strings.Join(slices.Sorted(maps.Keys(names)), ", ")
 	switch {
 	case len(names) == 0:
-		return "", fault.InvalidInput("The server has no %s of type basic, so it keeps no users; the page docs/security.md says how to configure one",
+		return "", fault.InvalidInput("The server has no %s of type basic, so it keeps no users; docs/security.md says how to configure one",
 			noun)
 	case given == "" && len(names) > 1:
 		return "", fault.InvalidInput("The server has several of them: choose one with --%s: %s", noun, known)
@@ -88,11 +88,11 @@ func (s *security) roles(ctx context.Context, method string, body, out any, path
 }
 
 func escaped(name string, path []string) string {
-	out := url.PathEscape(name)
+	parts := []string{url.PathEscape(name)}
 	for _, part := range path {
-		out += "/" + url.PathEscape(part)
+		parts = append(parts, url.PathEscape(part))
 	}
-	return out
+	return strings.Join(parts, "/")
 }
 
 // says reports whether an error is a refusal with an ending, such as "already exists.".

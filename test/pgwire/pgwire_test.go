@@ -1,5 +1,5 @@
-// Package pgwire runs unmodified clients of PostgreSQL against a node, and compares what the catalog
-// answers with a real PostgreSQL.
+// Package pgwire runs unmodified clients of PostgreSQL against a node, and compares what the
+// catalog answers with a real PostgreSQL.
 package pgwire
 
 import (

@@ -74,8 +74,8 @@ var shown = []string{
 	"SELECT region FROM {t} GROUP BY region HAVING MIN(12 / n) > 0",
 }
 
-// native are native queries of {t}, alike. Their intervals begin with a time chunk that has rows for
-// both: a bucket of all of time has the time of the first chunk, whoever sees its rows.
+// native are native queries of {t}, alike. Their intervals begin with a time chunk that has rows
+// for both: a bucket of all of time has the time of the first chunk, whoever sees its rows.
 var native = []string{
 	`{"queryType":"timeseries","dataSource":"{t}","granularity":"all","intervals":["2026-01-02/2026-02-01"],
 		"aggregations":[{"type":"count","name":"c"},{"type":"longSum","name":"s","fieldName":"n"}]}`,
@@ -95,7 +95,8 @@ var native = []string{
 }
 
 // TestRulesShowWhatAFilteredCopyHas compares the answers about a datasource that rules limit with
-// those about a copy of the rows and columns shown, with and without caches that another user fills.
+// those about a copy of the rows and columns shown, with and without caches that another user
+// fills.
 func TestRulesShowWhatAFilteredCopyHas(t *testing.T) {
 	s := server.Start(t, server.Options{People: sellers, Settings: []string{
 		"service.broker.cache.useResultLevelCache=true", "service.broker.cache.populateResultLevelCache=true",

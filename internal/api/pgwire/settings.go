@@ -50,7 +50,9 @@ func newSettings(c *session) *settings {
 	if c.tls != nil {
 		own["ssl"] = "on"
 	}
-	return &settings{session: c, shared: shared, defaults: own, names: names, values: map[string]string{}, zone: time.UTC, locals: map[string]*string{}}
+	return &settings{
+		session: c, shared: shared, defaults: own, names: names, values: map[string]string{}, zone: time.UTC, locals: map[string]*string{},
+	}
 }
 
 func pgLower(s string) string {

@@ -11,8 +11,8 @@ import (
 )
 
 // People are the users of a test, with what they may do: "READ DATASOURCE wiki", where * stands for
-// any part. A JSON rule on rows and columns may follow; its role is the user. The password of all is Password. They are an authenticator and an authorizer of type
-// "people".
+// any part. A JSON rule on rows and columns may follow; its role is the user. The password of all
+// is Password. They are an authenticator and an authorizer of type "people".
 type People map[string][]string
 
 // Password is that of all People, and System the user of processes.

@@ -9,17 +9,18 @@ import (
 )
 
 func TestSettingsOfUsersThatAreRefused(t *testing.T) {
+	const in, by = "service.auth.authenticator.meta.", "service.auth.authorizer.az."
 	for setting, want := range map[string]string{
-		"service.auth.authenticator.meta.credentialIterations=999": "Value [999] of setting [service.auth.authenticator.meta.credentialIterations] " +
-			"is not between [1000] and [10000000]",
-		"service.auth.authenticator.meta.credentialsValidator.type=file": "Value [file] of setting " +
-			"[service.auth.authenticator.meta.credentialsValidator.type] is not a known type",
-		"service.auth.authenticator.meta.authorizerName=":                                                            "Setting [service.auth.authenticator.meta.authorizerName] is missing",
-		"service.auth.authorizer.az.roleProvider.type=x":                                                             "Value [x] of setting [service.auth.authorizer.az.roleProvider.type] is not a known type",
-		`service.auth.authorizer.az.roleProvider.groupFilters=["*"]`:                                                 "Configuration problem - Invalid groupMapping '*'",
-		"service.auth.authorizer.az.initialAdminGroupMapping=*":                                                      "Configuration problem - Invalid groupMapping '*'",
-		"service.auth.basic.common.pollingPeriod=0":                                                                  "Value [0] of setting [service.auth.basic.common.pollingPeriod] is not a time",
-		`service.auth.authenticator.meta.initialAdminPassword={"type":"environment","variable":"HENGE_TEST_ABSENT"}`: "initialAdminPassword] can't be read",
+		in + "credentialIterations=999":       "Value [999] of setting [" + in + "credentialIterations] is not between [1000] and [10000000]",
+		in + "credentialsValidator.type=file": "Value [file] of setting [" + in + "credentialsValidator.type] is not a known type",
+		in + "authorizerName=":                "Setting [" + in + "authorizerName] is missing",
+		by + "roleProvider.type=x":            "Value [x] of setting [" + by + "roleProvider.type] is not a known type",
+
+		by + `roleProvider.groupFilters=["*"]`:      "Configuration problem - Invalid groupMapping '*'",
+		by + "initialAdminGroupMapping=*":           "Configuration problem - Invalid groupMapping '*'",
+		"service.auth.basic.common.pollingPeriod=0": "Value [0] of setting [service.auth.basic.common.pollingPeriod] is not a time",
+
+		in + `initialAdminPassword={"type":"environment","variable":"HENGE_TEST_ABSENT"}`: "initialAdminPassword] can't be read",
 	} {
 		s, err := server.Open(t.Context(), server.Options{Dir: t.TempDir(), Settings: slices.Concat(server.Secured, []string{setting})})
 		if err == nil {

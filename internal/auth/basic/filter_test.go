@@ -45,7 +45,9 @@ func TestFilter(t *testing.T) {
 		"wrong, passing on":  {header: bob, passOn: true, answers: answers{outcome: Wrong}, refused: fault.CategoryUnauthorized},
 		"unknown":            {header: bob, answers: answers{outcome: Unknown}, refused: fault.CategoryUnauthorized},
 		"unknown, passed on": {header: bob, passOn: true, answers: answers{outcome: Unknown}},
-		"not loaded":         {header: bob, passOn: true, answers: answers{outcome: Unknown, err: down}, refused: fault.CategoryServiceUnavailable},
+		"not loaded": {
+			header: bob, passOn: true, answers: answers{outcome: Unknown, err: down}, refused: fault.CategoryServiceUnavailable,
+		},
 	} {
 		f := &Filter{Name: "meta", Authorizer: "az", PassOn: tt.passOn, Validator: &tt.answers}
 		id, err := f.Authenticate(t.Context(), &auth.Request{Header: http.Header{"Authorization": {tt.header}}, Peer: "[::1]:5"})

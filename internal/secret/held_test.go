@@ -102,7 +102,7 @@ func TestMaskError(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 	for _, err := range []error{nil, io.EOF, fault.NotFound("x")} {
-		if got := MaskError(ctx, err); got != err {
+		if got := MaskError(ctx, err); got != err { //nolint:errorlint // it is the same value
 			t.Errorf("%v became %v", err, got)
 		}
 	}

@@ -113,6 +113,12 @@ func IsRefusal(err error) bool {
 // request on to.
 func (a *Access) Again() *Access { return &Access{id: a.id, by: a.by, o: a.o} }
 
+// For returns the access of a user of the same authorizer, as far as it is known without the user's
+// groups and tokens: what is kept of the user decides.
+func (a *Access) For(user string) *Access {
+	return &Access{id: &Identity{Name: user, Authorizer: a.id.Authorizer, By: a.id.By}, by: a.by, o: a.o}
+}
+
 // Options returns the settings of security.
 func (a *Access) Options() Options {
 	if a == nil || a.o == nil {

@@ -187,13 +187,16 @@ func (b *Broker) Prepare(ctx context.Context, req *query.Request, engine sql.Eng
 	s, err := sql.Prepare(ctx, sql.Request{
 		Text: req.SQL, Script: script, Params: params, Context: context, Catalog: b.catalog(pinned, lookups),
 		Now: clock.Millis(b.o.Clock), Zone: b.o.Zone, Engine: engine, Dialect: req.Dialect, Lookups: mappings(lookups),
-		Reader: sql.ReaderOf(req.Access),
+		Reader: sql.ReaderOf(req.Access), ReaderFor: readerFor(req.Access),
 	})
 	if err != nil {
 		return nil, err
 	}
 	if err := b.permit(ctx, req, s); err != nil {
 		return nil, err
+	}
+	if s.AccessOf != "" && engine != sql.Native {
+		return nil, fault.Unsupported("EXPLAIN ACCESS is answered at once; tasks and kept statements don't take it")
 	}
 	p := &Prepared{
 		Statement: s, State: pinned.state, live: pinned.live, Lookups: lookups, Dialect: req.Dialect, access: req.Access, began: began,
@@ -223,6 +226,7 @@ func (b *Broker) Describe(ctx context.Context, req *query.Request) (*query.Descr
 	s, err := sql.Prepare(ctx, sql.Request{
 		Text: req.SQL, Context: context, Catalog: b.catalog(pinned, lookups), Now: clock.Millis(b.o.Clock), Zone: b.o.Zone,
 		Engine: sql.Native, Dialect: req.Dialect, Lookups: mappings(lookups), Describe: true, Reader: sql.ReaderOf(req.Access),
+		ReaderFor: readerFor(req.Access),
 	})
 	if err != nil {
 		return nil, err
@@ -232,7 +236,10 @@ func (b *Broker) Describe(ctx context.Context, req *query.Request) (*query.Descr
 	}
 	out := &query.Description{Parameters: s.Params}
 	columns := s.Columns
-	if s.Explain {
+	switch {
+	case s.AccessOf != "":
+		columns = accessColumns
+	case s.Explain:
 		columns = sql.ExplainColumns
 	}
 	for _, c := range columns {
@@ -398,6 +405,9 @@ func (b *Broker) Rows(ctx context.Context, p *Prepared, id string) (query.Rows, 
 		return nil, err
 	}
 	r.stringify = stringify
+	if p.AccessOf != "" {
+		return b.explainAccess(ctx, p, r)
+	}
 	if p.Explain {
 		return b.explain(p, id, r)
 	}

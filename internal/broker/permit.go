@@ -23,7 +23,7 @@ func (b *Broker) permit(ctx context.Context, req *query.Request, s *sql.Statemen
 		return nil
 	}
 	needs, err := needsOf(req, s)
-	if err != nil {
+	if err != nil || s.AccessOf != "" { // which readerFor has checked
 		return err
 	}
 	return req.Access.CheckStatement(ctx, needs...)

@@ -29,7 +29,7 @@ func (o *optimizer) foldNode(n Node) Node {
 		}
 		if isAlways(x.Filter) {
 			c := *x
-			c.Filter = nil
+			c.Filter, c.Guarded = nil, false // no row is hidden
 			return &c
 		}
 	case *Filter:

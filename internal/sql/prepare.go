@@ -56,6 +56,9 @@ type Request struct {
 	Lookups expr.Lookups
 	// Reader is who asks; the zero Reader sees all.
 	Reader Reader
+	// ReaderFor returns the reader that a user is, for EXPLAIN ACCESS, or refuses to tell; nil: there
+	// is no security.
+	ReaderFor func(ctx context.Context, user string) (Reader, error)
 }
 
 // Param is the value of a ?: a SQL type name and a JSON value (nil, bool, string, json.Number,
@@ -89,6 +92,9 @@ type Statement struct {
 	// Analyze is set for EXPLAIN ANALYZE: the statement is run, and what that took is the answer.
 	// AsJSON says in which form.
 	Analyze, AsJSON bool
+	// AccessOf is the user of EXPLAIN ACCESS; "": the statement is another one. It is not to be run
+	// either.
+	AccessOf string
 	// Plan is not optimized yet. That of an INSERT or REPLACE has a plan.Write or plan.Export as its
 	// root.
 	Plan plan.Node
@@ -189,6 +195,11 @@ func bindText(ctx context.Context, r Request, shown bool) (*Statement, error) {
 	if x, ok := inner.(*syntax.Explain); ok {
 		s.Explain = !x.Analyze
 		b.explaining = shown || s.Explain
+		if x.User != nil {
+			if err := b.readAs(s, x.User); err != nil {
+				return nil, err
+			}
+		}
 		s.Analyze, s.AsJSON = x.Analyze, x.Format == syntax.ExplainFormatJSON
 		b.analyzing = s.Analyze
 		inner = x.Statement

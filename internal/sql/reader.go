@@ -106,6 +106,19 @@ func (b *binder) shown(scan *plan.Scan) (plan.Node, error) {
 	return out, nil
 }
 
+// readAs has a statement bound as a user sees it, for EXPLAIN ACCESS.
+func (b *binder) readAs(s *Statement, user *syntax.String) error {
+	if b.request.ReaderFor == nil {
+		return fault.InvalidSQL(user.At, "EXPLAIN ACCESS tells what users may do; without security everybody may do all")
+	}
+	reader, err := b.request.ReaderFor(b.ctx, user.Value)
+	if err != nil {
+		return err
+	}
+	s.AccessOf, b.request.Reader = user.Value, reader
+	return nil
+}
+
 // ruleBinder binds the expressions of rules over the columns of a table.
 type ruleBinder struct {
 	b       *binder

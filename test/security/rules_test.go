@@ -184,3 +184,31 @@ func TestRulesCloseOtherDoors(t *testing.T) {
 	}
 	run(t, c, list)
 }
+
+func TestAccessIsExplained(t *testing.T) {
+	s := server.Start(t, server.Options{People: sellers})
+	c := &s.Client
+	orders(t, c)
+	of := func(user, text string) string { return statement("EXPLAIN ACCESS FOR USER " + user + " " + text) }
+	const text = "SELECT * FROM orders JOIN north ON orders.n = north.n"
+	run(t, c, []exchange{
+		{"admin", "POST", sqlPath, of("north", "SELECT * FROM orders"), 200,
+			`"ALLOWED":true,"RULES":"[{\"role\":\"north\",\"rows\":\"region = 'north'`, "1234"},
+		{"admin", "POST", sqlPath, of("'north'", text), 200,
+			`{"RESOURCE":"north","TYPE":"DATASOURCE","ACTION":"READ","ALLOWED":false,"RULES":null}`, ""},
+		{"admin", "POST", sqlPath, of("admin", text), 200, `"ALLOWED":true,"RULES":null`, "false"},
+		{"admin", "POST", sqlPath, of("stranger", text), 200, `"ALLOWED":false`, "true"},
+		{"admin", "POST", sqlPath, of("broken", "SELECT * FROM orders"), 403, "role [broken]", "ALLOWED"},
+		{"admin", "POST", sqlPath, of("north", "SELECT note FROM orders"), 400, "note", "hidden"}, // what the user would be told
+		{"north", "POST", sqlPath, of("north", "SELECT * FROM orders"), 200, `"ALLOWED":true`, "1234"},
+		{"north", "POST", sqlPath, of("admin", "SELECT * FROM orders"), 403, "Unauthorized", "ALLOWED"},
+		{"admin", "POST", sqlPath, of("", "SELECT 1"), 400, "", "ALLOWED"},
+		{"admin", "POST", statementsPath, statement("EXPLAIN ACCESS FOR USER admin SELECT * FROM orders", "executionMode=ASYNC"), 400,
+			"EXPLAIN ACCESS is answered at once", "ALLOWED"},
+	})
+	open := server.Start(t, server.Options{})
+	run(t, &open.Client, []exchange{
+		{"", "POST", sqlPath, of("north", "SELECT 1"), 400,
+			"EXPLAIN ACCESS tells what users may do; without security everybody may do all", ""},
+	})
+}

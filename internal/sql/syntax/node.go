@@ -46,11 +46,14 @@ type Set struct {
 	Value Expr
 }
 
-// Explain is EXPLAIN PLAN ... FOR statement, or EXPLAIN ANALYZE statement.
+// Explain is EXPLAIN PLAN ... FOR statement, EXPLAIN ANALYZE statement, or EXPLAIN ACCESS FOR USER
+// name statement.
 type Explain struct {
 	Pos
 	// Analyze asks what running the statement takes.
-	Analyze   bool
+	Analyze bool
+	// User is whose access to what the statement touches is asked for; nil: nobody's.
+	User      *String
 	Detail    ExplainDetail
 	Format    ExplainFormat
 	Statement Statement // a *Query or *Insert

@@ -150,6 +150,10 @@ func (p *parser) explain(start mark) Statement {
 		p.advance()
 		return p.explainAnalyze(e, start)
 	}
+	if t := p.peek(0); t.kind == tokWord && upper(p.source(t)) == "ACCESS" {
+		p.advance()
+		return p.explainAccess(e, start)
+	}
 	p.expectWord(kwPlan)
 	switch {
 	case p.acceptWord(kwExcluding):
@@ -196,6 +200,23 @@ func (p *parser) explainAnalyze(e *Explain, start mark) Statement {
 		e.Format = ExplainFormatJSON
 	}
 	p.acceptWord(kwFor)
+	return p.explained(e, start)
+}
+
+// explainAccess reads what follows EXPLAIN ACCESS: FOR USER name statement. The name is a text, or a
+// name as it is written.
+func (p *parser) explainAccess(e *Explain, start mark) Statement {
+	p.expectWord(kwFor)
+	if t := p.peek(0); t.kind != tokWord || upper(p.source(t)) != "USER" {
+		p.fail()
+	}
+	p.advance()
+	if p.at(tokString) {
+		e.User = p.stringLiteral()
+	} else {
+		name := p.ident()
+		e.User = &String{Pos: Pos{name.At}, Value: name.Name}
+	}
 	return p.explained(e, start)
 }
 

@@ -207,6 +207,13 @@ func (w *printer) statement(s Statement) {
 			w.statement(s.Statement)
 			return
 		}
+		if s.User != nil {
+			w.put("EXPLAIN ACCESS FOR USER ")
+			w.expr(s.User, precNone)
+			w.put(" ")
+			w.statement(s.Statement)
+			return
+		}
 		w.put("EXPLAIN PLAN ")
 		w.put([...]string{"", "EXCLUDING ATTRIBUTES ", "INCLUDING ATTRIBUTES ", "INCLUDING ALL ATTRIBUTES "}[s.Detail])
 		w.put([...]string{"", "AS XML ", "AS JSON ", "AS DOT "}[s.Format], "FOR ")

@@ -17,8 +17,11 @@ import (
 // needs, whether the user has it, and the rules under which, as a JSON array of objects with the
 // member role beside those of a rule; NULL: all is shown.
 var accessColumns = []sql.Column{
-	{Name: "RESOURCE", Type: expr.Of(expr.Varchar)}, {Name: "TYPE", Type: expr.Of(expr.Varchar)}, {Name: "ACTION", Type: expr.Of(expr.Varchar)},
-	{Name: "ALLOWED", Type: expr.Of(expr.Boolean)}, {Name: "RULES", Type: expr.Of(expr.Varchar).OrNull(true)},
+	{Name: "RESOURCE", Type: expr.Of(expr.Varchar)},
+	{Name: "TYPE", Type: expr.Of(expr.Varchar)},
+	{Name: "ACTION", Type: expr.Of(expr.Varchar)},
+	{Name: "ALLOWED", Type: expr.Of(expr.Boolean)},
+	{Name: "RULES", Type: expr.Of(expr.Varchar).OrNull(true)},
 }
 
 // readerFor tells who may ask for the access of which user: everybody for the own one, and for

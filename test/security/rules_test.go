@@ -203,7 +203,7 @@ func TestAccessIsExplained(t *testing.T) {
 		{"north", "POST", sqlPath, of("north", "SELECT * FROM orders"), 200, `"ALLOWED":true`, "1234"},
 		{"north", "POST", sqlPath, of("admin", "SELECT * FROM orders"), 403, "Unauthorized", "ALLOWED"},
 		{"admin", "POST", sqlPath, of("", "SELECT 1"), 400, "", "ALLOWED"},
-		{"admin", "POST", statementsPath, statement("EXPLAIN ACCESS FOR USER admin SELECT * FROM orders", "executionMode=ASYNC"), 400,
+		{"admin", "POST", statementsPath, statement("EXPLAIN ACCESS FOR USER admin SELECT * FROM orders", "executionMode=ASYNC"), 501,
 			"EXPLAIN ACCESS is answered at once", "ALLOWED"},
 	})
 	open := server.Start(t, server.Options{})

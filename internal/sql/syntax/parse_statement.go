@@ -203,8 +203,8 @@ func (p *parser) explainAnalyze(e *Explain, start mark) Statement {
 	return p.explained(e, start)
 }
 
-// explainAccess reads what follows EXPLAIN ACCESS: FOR USER name statement. The name is a text, or a
-// name as it is written.
+// explainAccess reads what follows EXPLAIN ACCESS: FOR USER name statement. The name is a text, or
+// a name as it is written.
 func (p *parser) explainAccess(e *Explain, start mark) Statement {
 	p.expectWord(kwFor)
 	if t := p.peek(0); t.kind != tokWord || upper(p.source(t)) != "USER" {

@@ -90,6 +90,7 @@ type taskIOWire struct {
 	Overrides       json.RawMessage            `json:"configOverrides"`
 	MultiTopic      bool                       `json:"multiTopic"`
 	RefreshRejected int                        `json:"refreshRejectionPeriodsInMinutes"`
+	Follows         []stream.Partition         `json:"follows,omitempty"`
 }
 
 // The members of a task's context that are its own.
@@ -140,7 +141,7 @@ func (t *StreamTask) wireIO() taskIOWire {
 	w := taskIOWire{
 		Type: io.Stream.Type, Group: io.Group, Sequence: io.Sequence, Starts: starts, Ends: ends, Properties: io.Stream.Properties,
 		Poll: io.PollMillis, Transaction: true, Min: instant(io.MinTime), Max: instant(io.MaxTime), Format: io.Format,
-		MultiTopic: io.Stream.Pattern != "", RefreshRejected: io.RefreshMinutes,
+		MultiTopic: io.Stream.Pattern != "", RefreshRejected: io.RefreshMinutes, Follows: io.Follows,
 	}
 	if io.Stream.Type == Kafka {
 		old := *starts
@@ -227,7 +228,7 @@ func (t *StreamTask) parseIO(kind string, text json.RawMessage) error {
 	}
 	t.IO = chat.TaskIO{
 		Stream: config, Group: w.Group, Sequence: w.Sequence, Starts: w.Starts.Positions, Ends: w.Ends.Positions, Exclusive: w.Starts.Exclusive,
-		PollMillis: w.Poll, Format: w.Format, RefreshMinutes: max(0, w.RefreshRejected),
+		PollMillis: w.Poll, Format: w.Format, RefreshMinutes: max(0, w.RefreshRejected), Follows: w.Follows,
 	}
 	if absent(t.IO.Format) {
 		t.IO.Format = nil

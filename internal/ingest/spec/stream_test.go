@@ -289,7 +289,7 @@ func TestKinesisStream(t *testing.T) {
 		}
 	}
 	task, err := NewStreamTask(s, "x", chat.TaskIO{Stream: s.IO.Stream, Starts: stream.Positions{"shardId-0": "12"},
-		Exclusive: []stream.Partition{"shardId-0"}})
+		Exclusive: []stream.Partition{"shardId-0"}, Follows: []stream.Partition{"shardId-0"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -299,7 +299,8 @@ func TestKinesisStream(t *testing.T) {
 		`"awsAssumedRoleArn":"arn:x"`) {
 		t.Errorf("%s (%v)", payload, err)
 	}
-	if read, err := ParseStreamTask(payload); err != nil || read.IO.Starts["shardId-0"] != "12" || len(read.IO.Exclusive) != 1 {
+	if read, err := ParseStreamTask(payload); err != nil || read.IO.Starts["shardId-0"] != "12" || len(read.IO.Exclusive) != 1 ||
+		len(read.IO.Follows) != 1 {
 		t.Errorf("read %+v (%v)", read, err)
 	}
 }

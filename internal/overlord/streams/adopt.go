@@ -132,7 +132,8 @@ func (k *keeper) pend(g *group, ends stream.Positions) {
 // groupOfPayload is the group that a task says it is of.
 func (k *keeper) groupOfPayload(t *spec.StreamTask) *group {
 	return &group{
-		id: t.IO.Group, sequence: t.IO.Sequence, starts: t.IO.Starts, exclusive: t.IO.Exclusive, minTime: t.IO.MinTime, maxTime: t.IO.MaxTime,
+		id: t.IO.Group, sequence: t.IO.Sequence, starts: t.IO.Starts, exclusive: t.IO.Exclusive, follows: t.IO.Follows,
+		minTime: t.IO.MinTime, maxTime: t.IO.MaxTime,
 		tasks: map[string]*member{}, made: k.now(), replicated: true, checkpoints: maps.Clone(t.IO.Checkpoints),
 	}
 }

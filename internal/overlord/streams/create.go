@@ -36,9 +36,10 @@ func (k *keeper) create(ctx context.Context) {
 		return
 	}
 	starts := k.startsOf(ctx, fresh, stored)
+	have := k.storedOf(stored, fresh)
 	for _, id := range slices.Sorted(maps.Keys(groups)) {
 		if k.reading[id] == nil && !k.resting(id) {
-			k.makeGroup(ctx, id, groups[id], starts)
+			k.makeGroup(ctx, id, groups[id], starts, have)
 		}
 		if g := k.reading[id]; g != nil && !k.resting(id) {
 			k.fill(ctx, g, stored)
@@ -67,8 +68,9 @@ func (k *keeper) storedOf(s stream.Stored, partitions []stream.Partition) stream
 // to read any more.
 const endOfShard stream.Position = "EOS"
 
-// makeGroup makes a group without tasks, if it is known where each of its partitions begins.
-func (k *keeper) makeGroup(ctx context.Context, id int, partitions []stream.Partition, starts stream.Positions) {
+// makeGroup makes a group without tasks, if it is known where each of its partitions begins. Have
+// is what is stored of them.
+func (k *keeper) makeGroup(ctx context.Context, id int, partitions []stream.Partition, starts, have stream.Positions) {
 	g := &group{id: id, starts: stream.Positions{}, tasks: map[string]*member{}, made: k.now()}
 	for _, p := range partitions {
 		at, ok := starts[p]
@@ -78,6 +80,9 @@ func (k *keeper) makeGroup(ctx context.Context, id int, partitions []stream.Part
 		end := k.boundEnd(p)
 		if at != endOfShard && (end == "" || k.compare(at, end) < 0) {
 			g.starts[p] = at
+			if _, isStored := have[p]; !isStored && k.next[p] != "" {
+				g.follows = append(g.follows, p)
+			}
 		}
 	}
 	if len(g.starts) == 0 {
@@ -134,7 +139,8 @@ func (k *keeper) fill(ctx context.Context, g *group, stored stream.Stored) {
 func (k *keeper) newTask(g *group) (*task.Task, error) {
 	io := chat.TaskIO{
 		Stream: k.spec().IO.Stream, Group: g.id, Sequence: g.sequence, Starts: g.starts, Ends: stream.Positions{}, Exclusive: g.exclusive,
-		Checkpoints: g.checkpoints, MinTime: g.minTime, MaxTime: g.maxTime, PollMillis: k.spec().IO.PollMillis, Format: k.spec().IO.Format,
+		Follows: g.follows, Checkpoints: g.checkpoints, MinTime: g.minTime, MaxTime: g.maxTime, PollMillis: k.spec().IO.PollMillis,
+		Format: k.spec().IO.Format,
 	}
 	if k.spec().IO.LateStart == nil {
 		io.RefreshMinutes = int(k.spec().IO.TaskMillis / time.Minute.Milliseconds())

@@ -24,6 +24,7 @@ type group struct {
 	sequence   string
 	starts     stream.Positions
 	exclusive  []stream.Partition
+	follows    []stream.Partition // as in chat.TaskIO
 	minTime    *int64
 	maxTime    *int64
 	tasks      map[string]*member

@@ -1,6 +1,7 @@
 package streams
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -162,6 +163,44 @@ func TestFailedGroup(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestWhoFollowsAnUnpublishedGroup: while nothing is stored of a partition, the tasks of whoever
+// begins at the end of another group are told so, also those that are made again by a later
+// leader. Who begins at what is stored, or at the beginning, follows nobody.
+func TestWhoFollowsAnUnpublishedGroup(t *testing.T) {
+	inBubble(t, 1, func(f *fixture) {
+		follows := func(who string, task *fakeTask, want ...stream.Partition) {
+			t.Helper()
+			if got := task.spec.IO.Follows; !slices.Equal(got, want) {
+				t.Errorf("%s follows %v, not %v", who, got, want)
+			}
+		}
+		f.put(f.spec(`"taskDuration":"PT10M","completionTimeout":"PT1H"`, "", ""))
+		f.after(2 * time.Second)
+		first := f.only()
+		follows("the first", first)
+		first.reads("0", "50")
+		f.after(10 * time.Minute)
+		second := f.only()
+		f.starts(`{"0":50}`, `{"0":0}`)
+		follows("the second", second, "0")
+		f.resign()
+		f.lead()
+		f.after(3 * time.Second)
+		f.queue.end(second.task.ID, false)
+		f.after(time.Minute)
+		again := f.only()
+		if again == second {
+			t.Fatal("a lost task was not replaced")
+		}
+		follows("the one in the place of the second", again, "0")
+		first.publish()
+		again.reads("0", "70")
+		f.after(10 * time.Minute)
+		f.starts(`{"0":70}`, `{"0":50}`)
+		follows("the third", f.only())
+	})
 }
 
 // TestStopTaskCount: the oldest groups roll over first, and not more at once than the specification

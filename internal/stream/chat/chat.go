@@ -110,6 +110,9 @@ type TaskIO struct {
 	// Exclusive are partitions whose record at the start was read already (Kinesis).
 	Starts, Ends stream.Positions
 	Exclusive    []stream.Partition
+	// Follows are partitions whose start is the end of an earlier task that had published nothing of
+	// them yet when this one was made: as long as nothing is stored of them, that task is waited for.
+	Follows []stream.Partition
 	// Checkpoints are the starts of the sequences that a lost task of the group had, by number: the
 	// task opens one sequence for each.
 	Checkpoints map[int]stream.Positions

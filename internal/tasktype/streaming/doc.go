@@ -22,9 +22,9 @@
 //	S2. Sequences of a group are cut alike in all replicas, and a segment's id follows from the
 //	    name of its sequence and its time chunk. Of equal publications the first one counts, the
 //	    others succeed by it.
-//	S3. A sequence is published if what is stored ends where it begins. If less is stored, it
-//	    waits; if more, another task was before it, and the task fails: its records are read
-//	    again by who follows.
+//	S3. A sequence is published if what is stored ends where it begins, or nothing is stored of a
+//	    partition and no task was to publish of it before. If less is stored, it waits; if more,
+//	    another task was before it, and the task fails: its records are read again by who follows.
 //	S4. A change of the sequences is on disk before anybody is told of it: a later run of the
 //	    task cuts as the earlier one did.
 //	S5. Reading stops for nothing but a pause of the supervisor's, and want of memory, of a

@@ -286,7 +286,8 @@ func (r *run) awaitTurn(ctx context.Context, s *sequence) error {
 }
 
 // next returns the offsets to be stored with a sequence in place of those that are, if the
-// sequence begins where these end.
+// sequence begins where these end. Where nothing is stored of a partition, only who begins at no
+// other's end is the first.
 func (r *run) next(s *sequence, stored json.RawMessage) (json.RawMessage, error) {
 	have, err := stream.ParseStored(stored)
 	if err != nil {
@@ -298,6 +299,8 @@ func (r *run) next(s *sequence, stored json.RawMessage) (json.RawMessage, error)
 		if there, ok := at[p]; ok {
 			n := r.source.Compare(start, there)
 			ahead, behind = ahead || n > 0, behind || n < 0
+		} else if slices.Contains(r.job.io.Follows, p) {
+			ahead = true
 		}
 	}
 	start := stream.Stored{Type: r.job.io.Stream.Type, Sequences: stream.Sequences{

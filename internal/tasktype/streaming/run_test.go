@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -39,6 +40,63 @@ func TestATaskReadsPublishesAndHandsOff(t *testing.T) {
 	if ends["0"] != "1000" {
 		t.Errorf("it ended at %v", ends)
 	}
+}
+
+// TestWhoFollowsAnUnpublishedTaskWaitsForIt: while nothing is stored, the task that begins at the
+// end of another one does not publish before it, else that one's rows would be lost.
+func TestWhoFollowsAnUnpublishedTaskWaitsForIt(t *testing.T) {
+	w := newWorld(t, 1)
+	goOn := make(chan struct{})
+	var held atomic.Bool
+	w.failAt(func(step string) error {
+		if step == stepPushed && held.CompareAndSwap(false, true) {
+			<-goOn
+		}
+		return nil
+	})
+	w.topic.produce(0, 10, hours(1))
+	g := w.newGroup()
+	first, firstDone := w.start(g)
+	w.caughtUp(first.ID)
+	ends, err := w.rollOver(g, true, first.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.wait("the first is about to publish", held.Load)
+
+	w.topic.produce(10, 25, hours(1))
+	w.io = map[string]any{"follows": []string{"0"}}
+	next := &group{"index_kafka_s_next", map[int]stream.Positions{0: ends}}
+	second, secondDone := w.start(next)
+	w.caughtUp(second.ID)
+	if ends, err = w.rollOver(next, true, second.ID); err != nil {
+		t.Fatal(err)
+	}
+	w.wait("the second waits for it", func() bool {
+		select {
+		case err := <-secondDone:
+			t.Fatalf("it did not wait, but has ended: %v", err)
+		default:
+		}
+		r := w.running.find(second.ID)
+		return r != nil && r.ctl.waitsFor("AheadOfCommitted")
+	})
+	w.once("while it waits", w.visible(), 25)
+	close(goOn)
+	for _, done := range []<-chan error{firstDone, secondDone} {
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+	w.once("published", w.publishedIDs(), 25)
+	w.stored(ends)
+}
+
+// waitsFor reports whether the task waits for something, however long it has.
+func (c *control) waitsFor(class string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.ContainsFunc(c.mu.problems, func(t *trouble) bool { return t.problem.Class == class })
 }
 
 func TestAStreamThatIsAwayIsWaitedFor(t *testing.T) {

@@ -250,6 +250,10 @@ func (s *Security) Authenticate(ctx context.Context, r *Request) (*Access, error
 	return nil, nil
 }
 
+// Chain returns the authenticators, in their order, for doors at which clients prove who they are
+// without a request.
+func (s *Security) Chain() []Authenticator { return slices.Clone(s.chain) }
+
 // AccessOf returns the access of an identity for one request.
 func (s *Security) AccessOf(id *Identity) (*Access, error) {
 	by, ok := s.authorizers[id.Authorizer]

@@ -56,13 +56,8 @@ func (s *systemRows) information(ctx context.Context) *infoschema.Catalog {
 		if !m.read(ctx, name) {
 			continue
 		}
-		t, err := c.Table(ctx, sql.SchemaData, name)
-		if err != nil || t == nil { // no I/O: it can't fail
-			continue
-		}
-		scan := &plan.Scan{DataSource: name, Out: t.Columns, Limit: -1}
-		if n, err := sql.Protect(ctx, scan, sql.ReaderOf(s.access), 0); err == nil { // else a rule refuses its queries
-			out.Tables = append(out.Tables, infoschema.Table{Name: name, Columns: n.Columns()})
+		if columns, err := c.shown(ctx, name, s.access); err == nil && columns != nil { // no I/O: it can't fail
+			out.Tables = append(out.Tables, infoschema.Table{Name: name, Columns: columns})
 		}
 	}
 	for _, name := range c.Names(ctx, sql.SchemaLookup) {

@@ -3,6 +3,8 @@ package broker
 import (
 	"context"
 
+	"github.com/hengedb/henge/internal/auth"
+	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/query"
 	"github.com/hengedb/henge/internal/result"
@@ -49,6 +51,35 @@ func (b *Broker) Tables(ctx context.Context, of query.Pin) ([]query.Table, error
 		}
 	}
 	return out, nil
+}
+
+// Shown returns the columns of a datasource as an access shows them; nil: a rule refuses all
+// queries.
+func (b *Broker) Shown(ctx context.Context, of query.Pin, dataSource string, access *auth.Access) ([]result.Column, error) {
+	p, ok := of.(pin)
+	if !ok {
+		return nil, fault.Defensive("The state that a catalog is made of is none of this Broker")
+	}
+	columns, err := b.catalog(p, b.o.Lookups.View()).shown(ctx, dataSource, access)
+	if err != nil || columns == nil {
+		return nil, err
+	}
+	return resultColumns(columns), nil
+}
+
+// shown returns the columns of a datasource that an access shows; nil: there are none, or a rule
+// refuses all queries.
+func (c catalog) shown(ctx context.Context, dataSource string, access *auth.Access) ([]plan.Column, error) {
+	t, err := c.Table(ctx, sql.SchemaData, dataSource)
+	if err != nil || t == nil {
+		return nil, err
+	}
+	scan := &plan.Scan{DataSource: dataSource, Out: t.Columns, Limit: -1}
+	n, err := sql.Protect(ctx, scan, sql.ReaderOf(access), 0)
+	if err != nil {
+		return nil, nil //nolint:nilerr // a rule refuses its queries
+	}
+	return n.Columns(), nil
 }
 
 func resultColumns(list []plan.Column) []result.Column {

@@ -219,6 +219,8 @@ var Properties = []Property{
 	{Key: "service.ingest.push.maxRequestBytes", Kind: Bytes, Default: "64MiB", Doc: "Bytes of rows that one request may send, unpacked."},
 	{Key: "service.pgwire.plaintextPort", Kind: Int, Default: "-1",
 		Doc: "Port on which a Broker answers clients of PostgreSQL (docs/postgres.md); 0 takes a free one, -1 none."},
+	{Key: "service.pgwire.tlsPort", Kind: Int, Default: "-1",
+		Doc: "Likewise, for encrypted connections only. Needs `service.enableTlsPort`, whose certificate it shows."},
 	{Key: "service.pgwire.maxConnections", Kind: Int, Default: "2000", Doc: "Connections of clients of PostgreSQL that a Broker has at most."},
 	{Key: "service.pgwire.maxMessageBytes", Kind: Bytes, Default: "16MiB", Doc: "Length of a message of a client of PostgreSQL at most."},
 	{Key: "service.pgwire.idleTimeout", Kind: Duration, Default: "PT0S",

@@ -85,8 +85,8 @@ type Node struct {
 	reserve   *durable.Reserve
 	left      *leftovers
 	listeners []*listener
-	exporter  *listener    // a port for metrics alone; nil: there is none
-	pgwire    net.Listener // for clients of PostgreSQL; nil: there is none
+	exporter  *listener  // a port for metrics alone; nil: there is none
+	pgwire    []wirePort // for clients of PostgreSQL
 	peers     peers
 	security  *auth.Security // nil: none is configured
 	tls       transport
@@ -470,9 +470,9 @@ func (n *Node) Addresses() []Address {
 	for _, l := range n.ports() {
 		out = append(out, Address{l.role, n.hostPort(l), l.secure != nil})
 	}
-	if n.pgwire != nil {
-		port := n.pgwire.Addr().(*net.TCPAddr).Port
-		out = append(out, Address{Role: pgwireRole, HostPort: net.JoinHostPort(n.host(), strconv.Itoa(port))})
+	for _, l := range n.pgwire {
+		port := l.Addr().(*net.TCPAddr).Port
+		out = append(out, Address{pgwireRole, net.JoinHostPort(n.host(), strconv.Itoa(port)), l.secure})
 	}
 	return out
 }

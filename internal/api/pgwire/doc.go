@@ -12,5 +12,6 @@
 // keeps its query waiting and holds one batch. The frames of the protocol are those of package
 // pgproto3; rows are framed here, without a copy of each value.
 //
-// Who a client is says an Authenticator; without security everyone may do all.
+// Who a client is says an Authenticator: Secured asks the authenticators of the process; without
+// security everyone may do all. Every request carries the client's access.
 package pgwire

@@ -10,6 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgproto3"
 
+	"github.com/hengedb/henge/internal/auth"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/sql/pg"
 	"github.com/hengedb/henge/internal/sql/pgtype"
@@ -26,6 +27,8 @@ func (e *wireError) Error() string { return e.message }
 func failure(code, format string, args ...any) *wireError {
 	return &wireError{code: code, message: fmt.Sprintf(format, args...)}
 }
+
+func (e *wireError) withDetail(detail string) *wireError { e.detail = detail; return e }
 
 func (e *wireError) withHint(hint string) *wireError { e.hint = hint; return e }
 
@@ -53,6 +56,9 @@ func (c *session) explain(err error, text string, place func(line, column int) i
 	f := fault.Find(err)
 	if f == nil {
 		f = fault.Classify(err)
+	}
+	if auth.IsRefusal(err) {
+		return failure("42501", "permission denied")
 	}
 	if f.Category == fault.CategoryDefensive {
 		c.server.log.ErrorContext(c.ctx, "a statement of the PostgreSQL wire failed", "error", err)

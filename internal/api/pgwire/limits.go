@@ -5,6 +5,8 @@ import "time"
 const (
 	// maxStartup is the length of a startup packet at most, as PostgreSQL has it.
 	maxStartup = 10_000
+	// maxLogin is the length of a message at most while a client logs in, as PostgreSQL has it.
+	maxLogin = 65_535
 	// startupTime is how long a client may take to begin.
 	startupTime = 30 * time.Second
 	// farewell is how long a blocked write of a cancelled query may take before the connection ends.

@@ -15,6 +15,7 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 	"go.uber.org/goleak"
 
+	"github.com/hengedb/henge/internal/auth"
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/fault"
@@ -39,6 +40,10 @@ func (tables) PinState(context.Context) (query.Pin, error) { return 1, nil }
 
 func (tables) Tables(context.Context, query.Pin) ([]query.Table, error) {
 	return []query.Table{{Name: "wiki", Columns: []result.Column{{Name: "page", Type: expr.Of(expr.Varchar)}}}}, nil
+}
+
+func (tables) Shown(context.Context, query.Pin, string, *auth.Access) ([]result.Column, error) {
+	return nil, nil
 }
 
 // open starts a server and returns its address.

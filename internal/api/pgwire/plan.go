@@ -199,7 +199,8 @@ func offset(text string, line, column int) int {
 
 // request makes the request of a query.
 func (c *session) request(p *planned, values []any) (*query.Request, error) {
-	req := &query.Request{Format: result.Array, Context: c.settings.context(), User: c.access.Name(), Dialect: c.server.o.Dialect}
+	req := &query.Request{Format: result.Array, Context: c.settings.context(), User: c.access.Name(), Access: c.access,
+		Dialect: c.server.o.Dialect}
 	if id, _ := req.Context[querycontext.SQLQueryID.Key()].(string); id != "" {
 		req.ID = id
 	} else {

@@ -16,6 +16,7 @@ import (
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/exec"
 	"github.com/hengedb/henge/internal/query"
+	"github.com/hengedb/henge/internal/result"
 	"github.com/hengedb/henge/internal/sql/pgcatalog"
 )
 
@@ -27,35 +28,9 @@ type Engine interface {
 	// PinState pins a state, and Tables lists what can be read of it.
 	PinState(ctx context.Context) (query.Pin, error)
 	Tables(ctx context.Context, of query.Pin) ([]query.Table, error)
-}
-
-// Login is a client that begins a session.
-type Login struct {
-	User, Database, Application string
-	// Peer is its address, TLS the state of its connection; nil: it is not encrypted.
-	Peer string
-	TLS  *tls.ConnectionState
-	// Password asks the client for its password, which goes over the wire as it is.
-	Password func() (string, error)
-	// SASL begins an exchange with mechanisms of SASL: it returns the one that the client chose and
-	// its
-	// first message. Continue sends a challenge and returns the answer; Final sends the last message.
-	SASL     func(mechanisms []string) (mechanism string, first []byte, err error)
-	Continue func(challenge []byte) ([]byte, error)
-	Final    func(data []byte)
-}
-
-// Authenticator says who a client is, and what it may do. It is safe for concurrent use.
-type Authenticator interface {
-	Authenticate(ctx context.Context, l *Login) (*auth.Access, error)
-}
-
-// Trust lets everyone in: no security is configured.
-type Trust struct{}
-
-// Authenticate implements Authenticator.
-func (Trust) Authenticate(_ context.Context, l *Login) (*auth.Access, error) {
-	return auth.Unlimited(l.User), nil
+	// Shown returns the columns of a datasource that an access with rules shows; nil: no query of it
+	// would be answered.
+	Shown(ctx context.Context, of query.Pin, dataSource string, access *auth.Access) ([]result.Column, error)
 }
 
 // Options are the settings of the server.
@@ -92,7 +67,6 @@ type Server struct {
 		next     uint32
 		closed   bool
 	}
-	conns sync.WaitGroup
 	// catalog is the last snapshot that shows all.
 	catalog struct {
 		sync.Mutex
@@ -106,6 +80,7 @@ func New(engine Engine, running *query.Running, o Options, log *slog.Logger) *Se
 	if o.Authenticator == nil {
 		o.Authenticator = Trust{}
 	}
+	o.TLS = forWire(o.TLS)
 	s := &Server{engine: engine, running: running, o: o, log: log, started: o.Clock.Now()}
 	s.mu.sessions = map[uint32]*session{}
 	return s
@@ -114,6 +89,7 @@ func New(engine Engine, running *query.Running, o Options, log *slog.Logger) *Se
 // Serve answers the clients of a listener until ctx is done. With encrypted every connection begins
 // with TLS, or asks for it.
 func (s *Server) Serve(ctx context.Context, l net.Listener, encrypted bool) error {
+	var conns sync.WaitGroup
 	stop := context.AfterFunc(ctx, func() { _ = l.Close() }) // it ends Accept
 	defer stop()
 	for {
@@ -121,7 +97,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, encrypted bool) erro
 		if err != nil {
 			if ctx.Err() != nil {
 				s.closeAll()
-				s.conns.Wait()
+				conns.Wait()
 				return nil
 			}
 			if ne, ok := errors.AsType[net.Error](err); ok && ne.Timeout() {
@@ -136,7 +112,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, encrypted bool) erro
 			timer.Stop()
 			continue
 		}
-		s.conns.Go(func() { s.handle(ctx, conn, encrypted) })
+		conns.Go(func() { s.handle(ctx, conn, encrypted) })
 	}
 }
 
@@ -214,12 +190,13 @@ func (s *Server) Count() int {
 	return len(s.mu.sessions)
 }
 
-// activities lists the sessions of a user.
+// activities lists the sessions of a user, or all to whom may see the state of the cluster.
 func (s *Server) activities(of *session) []pgcatalog.Activity {
+	ofAll := of.access.May(of.ctx, auth.Reads(auth.State, string(auth.State)))
 	s.mu.Lock()
 	var all []*session
 	for _, c := range s.mu.sessions {
-		if c.user == of.user || !of.access.Limited() {
+		if c.user == of.user || ofAll {
 			all = append(all, c)
 		}
 	}

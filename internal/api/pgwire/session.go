@@ -32,6 +32,8 @@ type session struct {
 	user     string
 	database string
 	access   *auth.Access
+	again    Again // asks anew what access says; nil: it stays
+	renewed  bool  // since the last answer
 
 	settings   *settings
 	txn        transaction
@@ -43,6 +45,7 @@ type session struct {
 	began         time.Time // the session
 	snapshot      *pgcatalog.Snapshot
 	snapshotOf    query.Pin
+	grants        []granted // by which snapshot was made
 
 	mu struct {
 		sync.Mutex
@@ -158,17 +161,31 @@ func (c *session) report(name string) {
 	c.send(&pgproto3.ParameterStatus{Name: name, Value: v})
 }
 
-func (c *session) readyForQuery() { c.send(&pgproto3.ReadyForQuery{TxStatus: c.txn.status()}) }
+func (c *session) readyForQuery() {
+	c.renewed = false
+	c.send(&pgproto3.ReadyForQuery{TxStatus: c.txn.status()})
+}
 
 // message answers one message. Errors end the connection; those of statements are told.
 func (c *session) message(m pgproto3.FrontendMessage) (end bool, err error) {
 	switch m := m.(type) {
 	case *pgproto3.Query:
+		if err := c.renew(); err != nil {
+			if e := c.failed(err, "", nil); e != nil {
+				return true, e
+			}
+			c.readyForQuery()
+			return false, nil
+		}
 		return false, c.simple(m.String)
 	case *pgproto3.Terminate:
 		return true, nil
 	case *pgproto3.Parse, *pgproto3.Bind, *pgproto3.Describe, *pgproto3.Execute, *pgproto3.Close:
-		if err := c.extended(m); err != nil {
+		err := c.renew()
+		if err == nil {
+			err = c.extended(m)
+		}
+		if err != nil {
 			if e := c.failed(err, "", nil); e != nil {
 				return true, e
 			}

@@ -2,6 +2,7 @@ package pgwire
 
 import (
 	"bytes"
+	"context"
 	"crypto/tls"
 	"encoding/binary"
 	"errors"
@@ -25,6 +26,9 @@ var errRefused = errors.New("the connection was refused")
 
 // startup reads the packets before the first message. done is set when there is nothing to follow.
 func (c *session) startup(encrypted bool) (done bool, err error) {
+	raw := c.conn
+	stop := context.AfterFunc(c.ctx, func() { _ = raw.Close() }) // nobody else ends a client that is silent
+	defer stop()
 	_ = c.conn.SetDeadline(clock.Deadline(startupTime)) // a connection that can't is closed
 	defer func() { _ = c.conn.SetDeadline(time.Time{}) }()
 	for range 4 {
@@ -146,7 +150,7 @@ func (c *session) begin(version uint32, body []byte) (done bool, err error) {
 		return true, c.refuse(failure("0A000", "replication is not supported"))
 	}
 	c.backend = pgproto3.NewBackend(c.conn, c.conn)
-	c.backend.SetMaxBodyLen(int(c.server.o.MaxMessageBytes))
+	c.backend.SetMaxBodyLen(maxLogin)
 	c.settings = newSettings(c)
 	var unknown []string
 	for key := range parameters {
@@ -160,6 +164,7 @@ func (c *session) begin(version uint32, body []byte) (done bool, err error) {
 	if err := c.login(parameters); err != nil {
 		return true, c.refuse(c.explain(err, "", nil))
 	}
+	c.backend.SetMaxBodyLen(int(c.server.o.MaxMessageBytes))
 	if err := c.server.enter(c); err != nil {
 		return true, c.refuse(c.explain(err, "", nil))
 	}
@@ -174,7 +179,11 @@ func (c *session) login(parameters map[string]string) error {
 		if err := c.flush(); err != nil {
 			return nil, err
 		}
-		return c.backend.Receive()
+		m, err := c.backend.Receive()
+		if err != nil { // clients go away here to ask for a password
+			err = failure("08P01", "expected password response: %v", err)
+		}
+		return m, err
 	}
 	l.Password = func() (string, error) {
 		c.send(&pgproto3.AuthenticationCleartextPassword{})
@@ -222,11 +231,11 @@ func (c *session) login(parameters map[string]string) error {
 		return bytes.Clone(next.Data), nil
 	}
 	l.Final = func(data []byte) { c.send(&pgproto3.AuthenticationSASLFinal{Data: data}) }
-	access, err := c.server.o.Authenticator.Authenticate(c.ctx, l)
+	access, again, err := c.server.o.Authenticator.Authenticate(c.ctx, l)
 	if err != nil {
 		return err
 	}
-	c.access = access
+	c.access, c.again, c.user = access, again, access.Name()
 	return nil
 }
 

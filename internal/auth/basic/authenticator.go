@@ -111,7 +111,7 @@ func (a *Authenticator) Load(text []byte) error {
 func (a *Authenticator) Verify(ctx context.Context, user, password, peer string) (Outcome, error) {
 	users := a.users.Load()
 	if users == nil {
-		return Unknown, fault.Unavailable("The users of authenticator [%s] are not loaded yet; try again in a moment", a.name)
+		return Unknown, a.notLoaded()
 	}
 	if a.limit.blocked(user, peer) {
 		return Wrong, a.o.Clock.Sleep(ctx, refusalDelay)
@@ -137,15 +137,7 @@ func (a *Authenticator) Verify(ctx context.Context, user, password, peer string)
 	return Right, nil
 }
 
-// Scram returns the verifier by which the PostgreSQL wire asks for a user's password; nil: the user
-// is unknown or has none.
-func (a *Authenticator) Scram(user string) *Scram {
-	users := a.users.Load()
-	if users == nil {
-		return nil
-	}
-	if u, found := (*users)[user]; found && u.Credential != nil {
-		return u.Credential.Scram
-	}
-	return nil
+// notLoaded is why nothing can be told yet.
+func (a *Authenticator) notLoaded() error {
+	return fault.Unavailable("The users of authenticator [%s] are not loaded yet; try again in a moment", a.name)
 }

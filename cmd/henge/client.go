@@ -35,7 +35,7 @@ func newClient(base string) *client {
 		base = "http://" + base
 	}
 	base = strings.TrimRight(base, "/")
-	return &client{base: base, http: &http.Client{Transport: newTransport(base)}}
+	return &client{base: base, http: &http.Client{Transport: newTransport(base, http.DefaultTransport)}}
 }
 
 // do sends a request with a JSON body (nil: none) and returns the body of a 2xx answer, which the

@@ -19,16 +19,16 @@ type signed struct {
 	token func(r *http.Request) (string, error)
 }
 
-// newTransport returns what sends the requests of a client, with the API key of the environment, or
-// else the log in that is kept.
-func newTransport(base string) http.RoundTripper {
+// newTransport returns what sends the requests of a client through next, with the API key of the
+// environment, or else the log in that is kept.
+func newTransport(base string, next http.RoundTripper) http.RoundTripper {
 	parsed, err := url.Parse(base)
 	if err != nil {
-		return http.DefaultTransport // the first request says what is wrong
+		return next // the first request says what is wrong
 	}
 	parsed.User = nil // log ins are kept by the server alone
 	kept := &logins{base: parsed.String(), clock: clock.System()}
-	return &signed{http.DefaultTransport, parsed, func(r *http.Request) (string, error) {
+	return &signed{next, parsed, func(r *http.Request) (string, error) {
 		if key := os.Getenv(keyVariable); key != "" {
 			return key, nil
 		}

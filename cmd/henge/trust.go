@@ -67,7 +67,7 @@ func (t *trust) apply(c *client, warn io.Writer) error {
 	}
 	transport := http.DefaultTransport.(*http.Transport).Clone() // it is one
 	transport.TLSClientConfig = config
-	c.http = &http.Client{Transport: transport}
+	c.http = &http.Client{Transport: newTransport(c.base, transport)}
 	return nil
 }
 

@@ -211,7 +211,7 @@ func (l *Listener) handshake(conn net.Conn) {
 
 // refuse logs a failed handshake, and tells a client that speaks HTTP that the port wants HTTPS.
 func (l *Listener) refuse(conn net.Conn, err error) {
-	defer conn.Close()
+	defer func() { _ = conn.Close() }() // nobody reads what it says
 	select {
 	case <-l.done:
 		return

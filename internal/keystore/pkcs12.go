@@ -38,7 +38,7 @@ func (s *Store) notPKCS12(err error) error {
 func (s *Store) pairPKCS12(data []byte) (*tls.Certificate, error) {
 	// The library finds several keys, and their aliases, only by a function that does not know all
 	// kinds of keys. A file with one key is read by the one that does.
-	blocks, several := pkcs12.ToPEM(data, s.Password)
+	blocks, several := pkcs12.ToPEM(data, s.Password) //nolint:staticcheck // the other functions read one key only
 	if several == nil {
 		return s.chosen(blocks)
 	}

@@ -32,6 +32,17 @@ func (l *logged) Write(b []byte) (int, error) {
 	return l.out.Write(b)
 }
 
+// await returns when something is logged.
+func (l *logged) await(t *testing.T) {
+	t.Helper()
+	for l.lines()[0] == "" {
+		if t.Context().Err() != nil {
+			t.Fatal("nothing is logged")
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
 func (l *logged) lines() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -315,6 +326,7 @@ func TestClientsThatSpeakSomethingElse(t *testing.T) {
 	if !strings.HasPrefix(answer, "HTTP/1.1 400 ") || !strings.Contains(answer, "https://") {
 		t.Errorf("plain HTTP: %q", answer)
 	}
+	log.await(t) // the first that fails is the one that is logged
 	for range 3 {
 		if answer := say("GARBAGE AND MORE OF IT\r\n"); strings.Contains(answer, "HTTP/") {
 			t.Errorf("something else: %q", answer)

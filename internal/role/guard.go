@@ -4,6 +4,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
 
 	"github.com/hengedb/henge/internal/api/edge"
@@ -64,8 +65,8 @@ func forwarded(h http.Handler, trusted []netip.Prefix) http.Handler {
 		at, err := netip.ParseAddrPort(r.RemoteAddr)
 		if err == nil && within(trusted, at.Addr()) {
 			hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
-			for i := len(hops) - 1; i >= 0; i-- {
-				hop := strings.TrimSpace(hops[i])
+			for _, hop := range slices.Backward(hops) {
+				hop = strings.TrimSpace(hop)
 				if host, _, err := net.SplitHostPort(hop); err == nil {
 					hop = host
 				}

@@ -37,12 +37,6 @@ func empty(w http.ResponseWriter, status int) error {
 	return nil
 }
 
-// writeStatus answers with a status and JSON.
-func writeStatus(w http.ResponseWriter, status int, v any) error {
-	edge.WriteJSON(w, status, v)
-	return nil
-}
-
 // write answers with JSON.
 func write(w http.ResponseWriter, v any) error {
 	edge.WriteJSON(w, http.StatusOK, v)

@@ -14,11 +14,11 @@ import (
 
 // copyFormat is how COPY writes rows.
 type copyFormat struct {
-	kind             string // text, csv, binary
-	delimiter        byte
-	null             string
-	quote, escape    byte
-	header, quoteAll bool
+	kind          string // text, csv, binary
+	delimiter     byte
+	null          string
+	quote, escape byte
+	header        bool
 }
 
 func copyFormatOf(options map[string]string) (*copyFormat, error) {

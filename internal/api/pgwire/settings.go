@@ -180,18 +180,6 @@ func (s *settings) put(name string, value *string) {
 	}
 }
 
-// local notes a value before SET LOCAL.
-func (s *settings) local(name string) {
-	if _, noted := s.locals[name]; noted {
-		return
-	}
-	if v, ok := s.values[name]; ok {
-		s.locals[name] = &v
-	} else {
-		s.locals[name] = nil
-	}
-}
-
 // begin, commit and rollback follow the transaction.
 func (s *settings) begin() { s.saved = maps.Clone(s.values) }
 

@@ -453,12 +453,12 @@ func (a *API) readable(ctx context.Context, access *auth.Access, versions []supe
 	}
 	var out []supervisor.Version
 	var dataSources []string
-	for i := len(versions) - 1; i >= 0; i-- { // the oldest first
-		if of, ok := a.set.DataSourcesOf(versions[i].Spec); ok {
+	for _, v := range slices.Backward(versions) { // the oldest first
+		if of, ok := a.set.DataSourcesOf(v.Spec); ok {
 			dataSources = of
 		}
 		if !slices.ContainsFunc(needsOf(auth.Read, dataSources), func(n auth.Need) bool { return !access.May(ctx, n) }) {
-			out = append(out, versions[i])
+			out = append(out, v)
 		}
 	}
 	slices.Reverse(out)

@@ -265,7 +265,7 @@ func (d *Directory) on(ctx context.Context, address string, do func(*ldap.Conn) 
 	c := ldap.NewConn(conn, secure)
 	c.SetTimeout(d.o.Read)
 	c.Start()
-	defer c.Close()
+	defer func() { _ = c.Close() }()                         // all that was asked was answered
 	defer context.AfterFunc(ctx, func() { _ = c.Close() })() // what waits for an answer returns
 	if d.o.StartTLS && !secure {
 		if err := c.StartTLS(d.o.TLS.Config(u.Hostname())); err != nil {

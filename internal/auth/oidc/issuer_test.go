@@ -409,7 +409,7 @@ func TestClaims(t *testing.T) {
 		if got := id.Name + " [" + strings.Join(id.Roles, " ") + "]"; got != test.want {
 			t.Errorf("%s: got %s, want %s", test.claims, got, test.want)
 		}
-		for _, pair := range strings.Fields(test.attributes) {
+		for pair := range strings.FieldsSeq(test.attributes) {
 			name, value, _ := strings.Cut(pair, "=")
 			if strings.Join(id.Attributes[name], "+") != value {
 				t.Errorf("%s: attributes %v", test.claims, id.Attributes)

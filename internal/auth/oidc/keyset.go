@@ -52,7 +52,7 @@ var errSignature = errors.New("the signature is by no key of the provider")
 
 // VerifySignature returns the payload of a token whose signature is right.
 func (k *keySet) VerifySignature(ctx context.Context, token string) ([]byte, error) {
-	signed, err := jose.ParseSigned(token, algorithms)
+	signed, err := jose.ParseSignedCompact(token, algorithms)
 	if err != nil {
 		return nil, err
 	}

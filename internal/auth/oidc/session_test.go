@@ -1,6 +1,7 @@
 package oidc
 
 import (
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -85,9 +86,7 @@ func (b *browser) login(change map[string]any) {
 	b.t.Helper()
 	asked := b.begin("/console?x=1")
 	claims := b.i.claims(b.clock.Now(), map[string]any{"nonce": asked.Get("nonce")})
-	for name, value := range change {
-		claims[name] = value
-	}
+	maps.Copy(claims, change)
 	b.i.grant(claims)
 	if to, err := b.end("code=c&state=" + asked.Get("state")); err != nil || to != "/console?x=1" {
 		b.t.Fatal(to, err)
@@ -255,9 +254,7 @@ func TestSessionsAreRenewed(t *testing.T) {
 	b.login(soon())
 	next := func(change map[string]any) {
 		claims := b.i.claims(b.clock.Now(), soon())
-		for name, value := range change {
-			claims[name] = value
-		}
+		maps.Copy(claims, change)
 		b.i.grant(claims)
 		b.clock.Advance(5*time.Minute - 10*time.Second)
 	}

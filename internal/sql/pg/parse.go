@@ -16,8 +16,6 @@ type parser struct {
 	depth int
 	// params is the highest $n.
 	params int
-	// open are operators of a chain, which the tree holds one below the other.
-	chain int
 }
 
 // maxChain bounds the operators of one chain, a AND b AND c ..: they nest in the tree.

@@ -344,14 +344,14 @@ func (p *parser) typeName() TypeName {
 			p.pos++
 		}
 	}
-	switch {
-	case t.Name == "timestamp" || t.Name == "time":
+	switch t.Name {
+	case "timestamp", "time":
 		if p.acceptAll("with", "time", "zone") {
 			t.Name += "tz"
 		} else {
 			p.acceptAll("without", "time", "zone")
 		}
-	case t.Name == "interval":
+	case "interval":
 		for p.oneOf("year", "month", "day", "hour", "minute", "second", "to") != "" {
 			t.Mods = append(t.Mods, p.toks[p.pos-1].text)
 		}

@@ -1,9 +1,10 @@
 package pgcatalog
 
 import (
+	"slices"
+
 	"github.com/hengedb/henge/internal/sql/pg"
 	"github.com/hengedb/henge/internal/sql/pgtype"
-	"slices"
 )
 
 // source is an item of FROM. Its columns are lo to hi of the row of the block.
@@ -28,7 +29,6 @@ type condition struct {
 	// left and right are set for equalities of two sides.
 	left, right         *expr
 	leftRefs, rightRefs []int
-	used                bool
 }
 
 // condition compiles a conjunct.

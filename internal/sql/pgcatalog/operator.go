@@ -443,10 +443,10 @@ func (c *compiler) anyOf(sc *scope, left pg.Expr, op string, q *pg.Query, not, a
 					}
 				}
 			}
-			switch {
-			case v == nil:
+			switch v {
+			case nil:
 				null = true
-			case v == !all:
+			case !all:
 				return !all != not
 			}
 		}
@@ -482,10 +482,10 @@ func (c *compiler) quantified(sc *scope, x *pg.Quantified) *expr {
 		null := false
 		for _, item := range a.Items {
 			now.v = item
-			switch v := test.eval(f); {
-			case v == nil:
+			switch test.eval(f) {
+			case nil:
 				null = true
-			case v == !x.All:
+			case !x.All:
 				return !x.All
 			}
 		}

@@ -160,7 +160,7 @@ func (s *Server) Do(t testing.TB, do func(*ldap.Conn) error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer conn.Close()
+	defer func() { _ = conn.Close() }() // all that was asked was answered
 	if err := errors.Join(conn.Bind(Admin, AdminPassword), do(conn)); err != nil {
 		t.Fatal(err)
 	}

@@ -24,7 +24,7 @@ var untried = map[string]string{
 	"Export": "writes", "Export.Destination": "writes", "Export.Format": "writes", "Overwrite": "writes", "Overwrite.Where": "writes",
 	"PartitionedBy": "writes", "PartitionedBy.Granularity": "writes",
 	"Explain": "gives no rows of data: internal/sql/testdata", "Explain.Analyze": "see Explain", "Explain.Detail": "see Explain",
-	"Explain.Format": "see Explain", "Explain.Statement": "see Explain",
+	"Explain.Format": "see Explain", "Explain.Statement": "see Explain", "Explain.User": "gives no rows of data: test/security",
 	"ExplainExcludingAttributes": "see Explain", "ExplainIncludingAttributes": "see Explain", "ExplainIncludingAllAttributes": "see " +
 		"Explain",
 	"ExplainFormatXML": "see Explain", "ExplainFormatJSON": "see Explain", "ExplainFormatDot": "see Explain",

@@ -337,7 +337,7 @@ func TestPsqlLogsIn(t *testing.T) {
 }
 
 const psycopg = `
-import sys, psycopg
+import asyncio, sys, asyncpg, psycopg, sqlalchemy
 host, port = sys.argv[1:]
 def at(user, password): return psycopg.connect(host=host, port=port, user=user, password=password, dbname="henge")
 with at("north", "pw of north") as c:
@@ -353,13 +353,20 @@ with at("nobody", "pw of nobody") as c:
         c.execute("select * from orders")
         raise SystemExit("it was answered")
     except psycopg.errors.InsufficientPrivilege: pass
+async def asynchronous():
+    c = await asyncpg.connect(host=host, port=port, user="north", password="pw of north", database="henge")
+    assert await c.fetchval("select card from orders where n = $1", 1) == "*34"
+    await c.close()
+asyncio.run(asynchronous())
+url = sqlalchemy.URL.create("postgresql+psycopg", "north", "pw of north", host, int(port), "henge")
+assert [k["name"] for k in sqlalchemy.inspect(sqlalchemy.create_engine(url)).get_columns("orders")] == ["__time", "region", "card", "n"]
 print("right")
 `
 
 func TestPsycopgLogsIn(t *testing.T) {
 	python := os.Getenv("HENGE_PG_PYTHON")
 	if python == "" {
-		t.Skip("HENGE_PG_PYTHON names no Python that has psycopg")
+		t.Skip("HENGE_PG_PYTHON names no Python that has psycopg, asyncpg and SQLAlchemy")
 	}
 	host, port := wireHost(wired(t))
 	out, err := exec.CommandContext(t.Context(), python, "-c", psycopg, host, port).CombinedOutput()
@@ -486,5 +493,31 @@ func TestPostgreSQLClientsLogInWithKeys(t *testing.T) {
 	change(t, &s.Client, http.MethodDelete, path+"/"+key.ID, "")
 	if got := answer(t, c, "select 1"); !strings.HasPrefix(got, "28P01") {
 		t.Errorf("with a key that was revoked: %s", got)
+	}
+}
+
+// A Broker of a cluster has the users from the Coordinator.
+func TestPostgreSQLClientsLogInAtABroker(t *testing.T) {
+	c := server.StartCluster(t, server.ClusterOptions{
+		Processes: [][]string{{"coordinator", "overlord"}, {"historical"}, {"broker"}},
+		Settings:  slices.Concat(server.Secured, []string{"service.pgwire.plaintextPort=0"}),
+	})
+	admin := &server.Client{Addresses: c.Addresses, HTTP: server.LoggedIn("admin", "pw1")}
+	change(t, admin, http.MethodPost, passwords+"bob", "")
+	setPassword(t, admin, "bob", "first")
+	broker := &server.Server{Client: server.Client{Addresses: c.Nodes[len(c.Nodes)-1].Addresses}}
+	session, err := connect(t, broker, "bob", "first")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := answer(t, session, "select current_user"); got != "bob" {
+		t.Errorf("the user is %s", got)
+	}
+	setPassword(t, admin, "bob", "second")
+	if got := answer(t, session, "select 1"); !strings.HasPrefix(got, "28P01") {
+		t.Errorf("with another password: %s", got)
+	}
+	if _, err := connect(t, broker, "bob", "second"); err != nil {
+		t.Error(err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -184,5 +185,39 @@ func begin(t *testing.T, address string) *pgproto3.Frontend {
 // A client that says nothing does not keep the server from stopping: open waits for its end.
 func TestAClientThatIsAskedDoesNotHoldTheServer(t *testing.T) {
 	_, address := open(t, func(o *Options) { o.Authenticator = secured(t, "stored") })
+	begin(t, address)
+}
+
+// Connections that have not logged in are bounded, and make room when they end.
+func TestStrangersAreBounded(t *testing.T) {
+	s, address := open(t, func(o *Options) { o.Authenticator, o.MaxConnections = secured(t, "stored"), 2 })
+	begin(t, address)
+	held := dial(t, address)
+	for {
+		s.mu.Lock()
+		n := s.mu.strangers
+		s.mu.Unlock()
+		if n == 2 {
+			break
+		}
+		runtime.Gosched()
+	}
+	refused := dial(t, address)
+	m, err := pgproto3.NewFrontend(refused, refused).Receive()
+	if e, ok := m.(*pgproto3.ErrorResponse); !ok || e.Code != "53300" {
+		t.Errorf("%+v %v", m, err)
+	}
+	if err := held.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for {
+		s.mu.Lock()
+		n := s.mu.strangers
+		s.mu.Unlock()
+		if n == 1 {
+			break
+		}
+		runtime.Gosched()
+	}
 	begin(t, address)
 }

@@ -35,7 +35,8 @@ type Engine interface {
 
 // Options are the settings of the server.
 type Options struct {
-	// MaxConnections bounds the sessions, MaxMessageBytes a message.
+	// MaxConnections bounds the sessions, and the connections that have not logged in yet;
+	// MaxMessageBytes bounds a message.
 	MaxConnections  int
 	MaxMessageBytes int64
 	// DefaultTimeout and MaxTimeout, in milliseconds, apply to the queries; 0: none.
@@ -63,9 +64,10 @@ type Server struct {
 
 	mu struct {
 		sync.Mutex
-		sessions map[uint32]*session
-		next     uint32
-		closed   bool
+		sessions  map[uint32]*session
+		next      uint32
+		strangers int // connections that have not logged in
+		closed    bool
 	}
 	// catalog is the last snapshot that shows all.
 	catalog struct {
@@ -150,6 +152,22 @@ func (s *Server) enter(c *session) error {
 	_, _ = rand.Read(c.secret) // never fails
 	s.mu.sessions[c.pid] = c
 	return nil
+}
+
+// arrive lets a connection begin. Those that have not logged in are bounded like sessions, so that
+// nobody holds any number of them without a password. gone is called when it has begun or ended.
+func (s *Server) arrive() (gone func(), ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.mu.strangers >= s.o.MaxConnections {
+		return nil, false
+	}
+	s.mu.strangers++
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.mu.strangers--
+	}, true
 }
 
 func (s *Server) leave(c *session) {

@@ -26,6 +26,12 @@ var errRefused = errors.New("the connection was refused")
 
 // startup reads the packets before the first message. done is set when there is nothing to follow.
 func (c *session) startup(encrypted bool) (done bool, err error) {
+	gone, ok := c.server.arrive()
+	if !ok {
+		_ = c.conn.SetDeadline(clock.Deadline(farewell)) // a connection that can't is closed
+		return true, c.refuse(failure("53300", "sorry, too many clients already"))
+	}
+	defer gone()
 	raw := c.conn
 	stop := context.AfterFunc(c.ctx, func() { _ = raw.Close() }) // nobody else ends a client that is silent
 	defer stop()

@@ -455,14 +455,14 @@ func (d *decorrelator) byEquality(x *plan.Filter) plan.Node {
 		})
 	}
 	for _, l := range locals {
-		if !l.Type().Nullable {
+		if !l.Type().Nullable && !l.Type().IsFractional() {
 			continue
 		}
-		known, err := expr.NewCall(expr.MustLookup("IS NOT NULL"), []expr.Expr{l}, fault.Span{})
+		equals, err := equalsSome(l)
 		if err != nil {
 			return nil
 		}
-		rest = append(rest, known)
+		rest = append(rest, equals)
 	}
 	var n = x.Input
 	if len(rest) > 0 {
@@ -472,6 +472,15 @@ func (d *decorrelator) byEquality(x *plan.Filter) plan.Node {
 		locals[i] = oneZero(l)
 	}
 	return plan.Extend(n, locals, nil)
+}
+
+// equalsSome is true of a value that is equal to some value: neither NULL nor NaN, which the join
+// with the outer rows takes for equal to another.
+func equalsSome(e expr.Expr) (expr.Expr, error) {
+	if e.Type().IsFractional() {
+		return expr.NewCompare("=", e, e, fault.Span{})
+	}
+	return expr.NewCall(expr.MustLookup("IS NOT NULL"), []expr.Expr{e}, fault.Span{})
 }
 
 // outerEquality takes apart "outer column = expression without one", of one physical type.

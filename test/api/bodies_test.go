@@ -73,7 +73,8 @@ func TestBodiesOfEveryEndpointKeepToTheMemory(t *testing.T) {
 		if !avatica500(path, status) && (status == http.StatusInternalServerError || status == http.StatusBadGateway) {
 			t.Errorf("%s: [%d] bytes have the answer %d %.300s", pattern, len(body), status, answer)
 		}
-		if slices.ContainsFunc(configured, func(part string) bool { return strings.Contains(path, part) }) && len(body) > 2<<20 &&
+		if path != "/service/coordinator/v1/config/compaction/taskslots" && // which reads no body
+			slices.ContainsFunc(configured, func(part string) bool { return strings.Contains(path, part) }) && len(body) > 2<<20 &&
 			status != http.StatusRequestEntityTooLarge && status != http.StatusTooManyRequests {
 			t.Errorf("%s: [%d] bytes have the answer %d %.300s", pattern, len(body), status, answer)
 		}

@@ -101,7 +101,7 @@ func shape(v any) string {
 func productHeaders(h heard) string {
 	var out []string
 	for name := range h.header {
-		if strings.HasPrefix(name, "X-") {
+		if strings.HasPrefix(name, "X-") && name != "X-Content-Type-Options" { // which no product has to itself
 			out = append(out, name)
 		}
 	}

@@ -30,7 +30,7 @@ func TestTheRouterLeavesClientsThatDoNotRead(t *testing.T) {
 			t.Fatal(err)
 		}
 		body := fmt.Sprintf(`{"query":"SELECT REPEAT('x', 10000) AS s FROM wiki a CROSS JOIN wiki b CROSS JOIN wiki c","context":{"sqlQueryId":"%s","timeout":%d}}`, name, timeout)
-		_, err = fmt.Fprintf(conn, "POST /service/v2/sql HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+		_, err = fmt.Fprintf(conn, "POST /service/v2/sql HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
 		if err != nil {
 			t.Fatal(err)
 		}

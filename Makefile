@@ -25,7 +25,7 @@ lint: ## formatting, vet, the house rules, and golangci-lint where it is install
 	@! command -v golangci-lint >/dev/null || golangci-lint run ./...
 
 race: ## the concurrent packages under the race detector (needs a C compiler)
-	CGO_ENABLED=1 $(GO) test -race -timeout 30m ./internal/task ./internal/metastore ./internal/budget ./internal/exec ./internal/dispatch ./internal/msq ./internal/segment/... ./internal/api/... ./internal/query ./internal/broker ./internal/historical ./internal/worker ./internal/router ./internal/overlord $$($(GO) list ./internal/tasktype/... | grep -v /streaming) ./internal/stream/chat ./internal/role
+	CGO_ENABLED=1 $(GO) test -race -timeout 30m ./internal/task ./internal/metastore ./internal/budget ./internal/exec ./internal/dispatch ./internal/msq ./internal/segment/... ./internal/api/... ./internal/query ./internal/broker ./internal/historical ./internal/worker ./internal/router ./internal/overlord $$($(GO) list ./internal/tasktype/... | grep -v /streaming) ./internal/stream/chat ./internal/role ./internal/auth/... ./internal/keystore
 	CGO_ENABLED=1 $(GO) test -race -short -timeout 30m ./internal/tasktype/streaming/... ./internal/live ./internal/stream/push ./internal/overlord/streams ./internal/cluster
 
 bench: build ## the figures of the README; with BESIDE=BINARY those of both

@@ -62,6 +62,20 @@ func (s *memoryStore) Swap(_ context.Context, documents []basic.Document, change
 	return true, s.down
 }
 
+// fail has the store answer with an error from now on; nil: no more.
+func (s *memoryStore) fail(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.down = err
+}
+
+// written counts the swaps so far.
+func (s *memoryStore) written() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.swaps
+}
+
 // settings are those of a test.
 type settings map[string]string
 
@@ -376,7 +390,7 @@ func TestUsesAreWrittenOnceAMinute(t *testing.T) {
 		if used() != nil {
 			t.Error("used before it was")
 		}
-		swaps := w.store.swaps
+		swaps := w.store.written()
 		for range 100 {
 			w.as("Bearer "+text, "192.0.2.1:1")
 			time.Sleep(time.Second)
@@ -384,12 +398,12 @@ func TestUsesAreWrittenOnceAMinute(t *testing.T) {
 		if last := used(); last == nil || time.Since(*last) > 2*time.Second {
 			t.Errorf("last used %v", last)
 		}
-		if n := w.store.swaps - swaps; n != 1 {
+		if n := w.store.written() - swaps; n != 1 {
 			t.Errorf("%d writes in 100 seconds", n)
 		}
-		w.store.down = errors.New("down")
+		w.store.fail(errors.New("down"))
 		time.Sleep(time.Minute)
-		w.store.down = nil
+		w.store.fail(nil)
 		at := time.Now()
 		w.as("Bearer "+text, "192.0.2.1:1")
 		cancel() // what is noted is written at the end

@@ -43,6 +43,13 @@ func (l *leader) fetch(_ context.Context, _ *Part, tag string) ([]byte, error) {
 	return []byte(l.text), nil
 }
 
+// tries counts the fetches so far.
+func (l *leader) tries() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.fetched
+}
+
 func (l *leader) told() <-chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -113,10 +120,10 @@ func TestPolling(t *testing.T) {
 			t.Error("a poll did not load the new users")
 		}
 		l.set("", errors.New("down"))
-		before := l.fetched
+		before := l.tries()
 		time.Sleep(70 * time.Second)
-		if !has(a, "ann") || l.fetched-before != 3 {
-			t.Errorf("[%d] tries in a round", l.fetched-before)
+		if !has(a, "ann") || l.tries()-before != 3 {
+			t.Errorf("[%d] tries in a round", l.tries()-before)
 		}
 		l.set(`{"eve":{"name":"eve"}}`, nil)
 		time.Sleep(70 * time.Second)
@@ -135,8 +142,8 @@ func TestTheStartTriesEachSecond(t *testing.T) {
 	l := &leader{err: errors.New("down")}
 	follow(t, l, "", func(f *Follower, a *Authenticator) {
 		time.Sleep(10500 * time.Millisecond)
-		if done(f) || a.Loaded() || l.fetched < 10 || l.fetched > 14 {
-			t.Errorf("loaded %v after %d tries", a.Loaded(), l.fetched)
+		if done(f) || a.Loaded() || l.tries() < 10 || l.tries() > 14 {
+			t.Errorf("loaded %v after %d tries", a.Loaded(), l.tries())
 		}
 		l.set(`{}`, nil)
 		time.Sleep(time.Second)

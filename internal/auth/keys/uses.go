@@ -93,7 +93,7 @@ func (k *Keeper) writeUses(ctx context.Context, log *slog.Logger) {
 		return jsontext.Marshal(out)
 	})
 	if err != nil {
-		k.ring.uses.again(noted)
 		log.WarnContext(ctx, "when API keys were last used could not be stored", "keys", len(noted), "error", err)
+		k.ring.uses.again(noted) // whose map it is from here on
 	}
 }

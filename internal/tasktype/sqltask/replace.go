@@ -2,6 +2,7 @@ package sqltask
 
 import (
 	"context"
+	"time"
 
 	"github.com/hengedb/henge/internal/broker"
 	"github.com/hengedb/henge/internal/chrono"
@@ -59,9 +60,18 @@ func (c *Controller) await(ctx context.Context, body *payload) error {
 	if len(body.Spec.Destination.ReplaceTimeChunks) > 0 {
 		return tasktype.CatchUp(ctx, c.o.Metastore, c.o.Published)
 	}
-	_, err := c.o.Published.Wait(ctx, body.Timeline)
-	return err
+	soon, cancel := context.WithTimeout(ctx, seenWithin)
+	defer cancel()
+	if _, err := c.o.Published.Wait(soon, body.Timeline); err == nil || ctx.Err() != nil {
+		return err
+	}
+	return tasktype.CatchUp(ctx, c.o.Metastore, c.o.Published)
 }
+
+// seenWithin is how long a task waits for what the Broker had seen that took its statement. A
+// metastore that was put back to an earlier moment may never come to that number again: then what
+// it has now counts.
+const seenWithin = 5 * time.Second
 
 // absorb says which segments of its own datasource a REPLACE reads. Those among them that were
 // appended after its locks were granted would otherwise be published again beside their rows.

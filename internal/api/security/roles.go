@@ -39,19 +39,26 @@ func has(r *http.Request, flag string) bool { return r.URL.Query().Has(flag) }
 // cut divides a pattern in method and path.
 func cut(pattern string) (method, path string, found bool) { return strings.Cut(pattern, " ") }
 
+// onNamed adds a route below base for the part of a kind that the path names.
+func onNamed[T any](
+	a *API, mux *edge.Mux, base, kind string, parts map[string]T, pattern string, h func(w http.ResponseWriter, r *http.Request, of T) error,
+) {
+	method, path, _ := cut(pattern)
+	a.on(mux, strings.TrimSpace(method+" "+base+"/db/{name}"+path), func(w http.ResponseWriter, r *http.Request) error {
+		of, found := parts[r.PathValue("name")]
+		if !found {
+			return fault.InvalidInput("Basic %s with name [%s] does not exist.", kind, r.PathValue("name"))
+		}
+		return h(w, r, of)
+	})
+}
+
 type rolesHandler func(w http.ResponseWriter, r *http.Request, of Authorizer) error
 
 // roleRoutes adds the endpoints of authorizers.
 func (a *API) roleRoutes(mux *edge.Mux) {
 	on := func(pattern string, h rolesHandler) {
-		method, path, _ := cut(pattern)
-		a.on(mux, strings.TrimSpace(method+" "+roles+"/db/{name}"+path), func(w http.ResponseWriter, r *http.Request) error {
-			of, found := a.o.Authorizers[r.PathValue("name")]
-			if !found {
-				return fault.InvalidInput("Basic authorizer with name [%s] does not exist.", r.PathValue("name"))
-			}
-			return h(w, r, of)
-		})
+		onNamed(a, mux, roles, "authorizer", a.o.Authorizers, pattern, h)
 	}
 	a.shownRoles(on)
 	a.changedRoles(on)

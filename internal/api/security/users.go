@@ -3,7 +3,6 @@ package security
 import (
 	"encoding/json"
 	"net/http"
-	"strings"
 
 	"github.com/hengedb/henge/internal/api/edge"
 	"github.com/hengedb/henge/internal/auth"
@@ -41,14 +40,7 @@ type usersHandler func(w http.ResponseWriter, r *http.Request, of Authenticator)
 // userRoutes adds the endpoints of the users of authenticators.
 func (a *API) userRoutes(mux *edge.Mux) {
 	on := func(pattern string, h usersHandler) {
-		method, path, _ := cut(pattern)
-		a.on(mux, strings.TrimSpace(method+" "+users+"/db/{name}"+path), func(w http.ResponseWriter, r *http.Request) error {
-			of, found := a.o.Authenticators[r.PathValue("name")]
-			if !found {
-				return fault.InvalidInput("Basic authenticator with name [%s] does not exist.", r.PathValue("name"))
-			}
-			return h(w, r, of)
-		})
+		onNamed(a, mux, users, "authenticator", a.o.Authenticators, pattern, h)
 	}
 	on("GET /users", func(w http.ResponseWriter, r *http.Request, of Authenticator) error {
 		names, err := of.Users.Names(r.Context())

@@ -1,17 +1,20 @@
-// Command bench measures what the README promises, on the real binary: how soon it is ready, what
-// it takes when idle, how fast a sample is there to be asked, and how large it is. It is no test:
-// figures depend on the machine, and nothing fails.
+// Command bench measures the figures of docs/figures.md on the real binary: the time until it is
+// ready, its idle memory, the time until loaded rows can be queried, and its size. It is not a
+// test: figures depend on the machine, and nothing fails.
 //
 //	go run . -henge ../bin/henge
-//	go run . -henge ../bin/henge -build -write ../README.md
+//	go run . -henge ../bin/henge -build -write ../docs/figures.md
 //	go run . -henge ../bin/henge -segments 10000
 //	go run . -henge ../bin/henge -beside /tmp/henge-before
 //
 //	go run . -henge ../bin/henge -streams -write ../docs/figures.md
+//	go run . -henge ../bin/henge -security -write ../docs/figures.md
+//	go run . -henge ../bin/henge -arrow -write ../docs/figures.md
+//	go run . -henge ../bin/henge -wire -write ../docs/figures.md
 //
-// With -segments it starts the server on that many small local segments: what that took stands in
-// docs/operations.md. With -generated it loads input of any size in little memory, and groups it:
-// what that took stands in docs/ingestion.md.
+// With -segments it starts the server on that many small local segments; docs/operations.md has the
+// results. With -generated it loads input of any size in little memory and groups it;
+// docs/ingestion.md has the results.
 package main
 
 import (
@@ -64,6 +67,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	segments := flags.Int("segments", 0, "instead: load so many small segments, and start the server anew on them, after a stop and after kill -9")
 	streams := flags.Bool("streams", false,
 		"instead: read topics of a real Kafka, which is started (needs Java): the figures of docs/figures.md")
+	arrow := flags.Bool("arrow", false, "instead: how fast clients read Arrow; HENGE_PYARROW_PYTHON names a Python with pyarrow")
+	security := flags.Bool("security", false, "instead: what access control costs")
+	wire := flags.Bool("wire", false, "instead: the PostgreSQL wire, with psycopg of the Python that HENGE_PG_PYTHON names")
+	rows := flags.Int64("rows", 1_000_000, "how many rows the queries of -security and -wire read")
 	backlog := flags.Int64("backlog", 10_000_000, "how many rows the backlog of -streams has")
 	memory := flags.String("memory", "1GiB", "service.memory.limit with -generated")
 	dir := flags.String("dir", "", "folder for the servers' data (default: the system's for temporary files)")
@@ -76,6 +83,15 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	m := &measurement{binary: *binary, sample: *sample, dir: *dir, times: *times, log: stderr}
 	if *streams {
 		return m.streams(ctx, *backlog, *into, stdout)
+	}
+	if *arrow {
+		return m.arrow(ctx, *into, stdout)
+	}
+	if *security {
+		return m.security(ctx, *rows, *into, stdout)
+	}
+	if *wire {
+		return m.wire(ctx, *rows, *into, stdout)
 	}
 	if *generated > 0 {
 		return m.large(ctx, *generated, *memory, stdout)
@@ -110,7 +126,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		fmt.Fprint(stdout, table(figures))
 	}
 	if *into != "" {
-		return marked.Replace(*into, "figures", table(figures))
+		part := "figures"
+		if *segments > 0 {
+			part = "segments"
+		}
+		return marked.Replace(*into, part, table(figures))
 	}
 	return nil
 }
@@ -121,16 +141,19 @@ func writeJSON(w io.Writer, v any) error {
 	return enc.Encode(v)
 }
 
-// table writes the figures as the README shows them.
+// table writes the figures as docs/figures.md shows them.
 func table(figures []figure) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "| | median | worst | limit |\n|---|---:|---:|---:|\n")
 	for _, f := range figures {
-		over := ""
-		if f.Value > f.Limit {
-			over = " (over)"
+		over, limit := "", ""
+		if f.Limit > 0 {
+			limit = fmt.Sprintf("%.4g %s", f.Limit, f.Unit)
+			if f.Value > f.Limit {
+				over = " (over)"
+			}
 		}
-		fmt.Fprintf(&b, "| %s | %.4g %s%s | %.4g %s | %.4g %s |\n", f.Name, f.Value, f.Unit, over, f.Worst, f.Unit, f.Limit, f.Unit)
+		fmt.Fprintf(&b, "| %s | %.4g %s%s | %.4g %s | %s |\n", f.Name, f.Value, f.Unit, over, f.Worst, f.Unit, limit)
 	}
 	fmt.Fprintf(&b, "\n%s/%s, %d cores, %s.\n", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version())
 	return b.String()

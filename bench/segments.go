@@ -15,6 +15,8 @@ const (
 	// restartLimit is what a server with ten thousand local segments promises to need until it is
 	// ready, in milliseconds.
 	restartLimit = 1000
+	// firstLimit is what the first statement after that promises to need, in milliseconds.
+	firstLimit = 50
 	// appendLimit is how much more an append to a time chunk may cost where there are eight times as
 	// many.
 	appendLimit = 1.5
@@ -43,7 +45,7 @@ func (m *measurement) segments(ctx context.Context, count int) ([]figure, error)
 		name string
 		end  func(*server) error
 	}{{"a stop", (*server).stop}, {"kill -9", (*server).kill}} {
-		var ready, cpu, announced, answered []float64
+		var ready, cpu, first, firstCPU, selective, announced, answered []float64
 		for range m.times {
 			if err := how.end(s); err != nil {
 				return nil, err
@@ -57,6 +59,15 @@ func (m *measurement) segments(ctx context.Context, count int) ([]figure, error)
 				return nil, errors.Join(err, s.stop())
 			}
 			cpu = append(cpu, milliseconds(computed))
+			took, used, err := s.bounds(ctx, count)
+			if err != nil {
+				return nil, errors.Join(err, s.stop())
+			}
+			first, firstCPU = append(first, milliseconds(took)), append(firstCPU, milliseconds(used))
+			if took, err = s.day(ctx, count/48); err != nil {
+				return nil, errors.Join(err, s.stop())
+			}
+			selective = append(selective, milliseconds(took))
 			if err := s.holds(ctx, count); err != nil {
 				return nil, errors.Join(err, s.stop())
 			}
@@ -68,6 +79,9 @@ func (m *measurement) segments(ctx context.Context, count int) ([]figure, error)
 		}
 		of := fmt.Sprintf("%d local segments after %s: ", count, how.name)
 		out = append(out, newFigure(of+"ready", "ms", restartLimit, ready), newFigure(of+"cores have computed until then", "ms", restartLimit, cpu),
+			newFigure(of+"first statement: MIN and MAX of __time and COUNT of all", "ms", firstLimit, first),
+			newFigure(of+"cores have computed meanwhile", "ms", firstLimit, firstCPU),
+			newFigure(of+"second statement: the sum of a day, of whose 24 segments none was opened", "ms", firstLimit, selective),
 			newFigure(of+"all announced", "ms", restartLimit, announced),
 			newFigure(of+"a sum over all rows answered", "ms", 5*restartLimit, answered))
 	}
@@ -160,6 +174,35 @@ func (s *server) holds(ctx context.Context, count int) error {
 			return ctx.Err()
 		}
 	}
+}
+
+// bounds asks for what is known of all segments, and returns how long that takes, and how long
+// cores compute for the process meanwhile.
+func (s *server) bounds(ctx context.Context, count int) (took, used time.Duration, err error) {
+	before, err := s.computed()
+	if err != nil {
+		return 0, 0, err
+	}
+	began := time.Now()
+	rows, err := s.query(ctx, "SELECT COUNT(*), TIMESTAMP_TO_MILLIS(MIN(__time)), TIMESTAMP_TO_MILLIS(MAX(__time)) FROM many")
+	took = time.Since(began)
+	if want := fmt.Sprintf("[[%d 0 %d]]", 2*count, int64(count-1)*3600000); err == nil && fmt.Sprint(rows) != want {
+		err = fmt.Errorf("the answer is %v, it should be %s", rows, want)
+	}
+	after, measuring := s.computed()
+	return took, after - before, errors.Join(err, measuring)
+}
+
+// day asks for what needs a column of each segment of a day, and returns how long that takes.
+func (s *server) day(ctx context.Context, day int) (time.Duration, error) {
+	began := time.Now()
+	rows, err := s.query(ctx, fmt.Sprintf("SELECT SUM(h) FROM many WHERE k = 'b' AND TIME_IN_INTERVAL(__time, '%s/P1D')",
+		time.UnixMilli(0).UTC().AddDate(0, 0, day).Format(time.DateOnly)))
+	took := time.Since(began)
+	if want := fmt.Sprintf("[[%d]]", 24*24*day+24*23/2); err == nil && fmt.Sprint(rows) != want {
+		err = fmt.Errorf("the answer is %v, it should be %s", rows, want)
+	}
+	return took, err
 }
 
 // sums asks for what needs a column of each segment.

@@ -23,6 +23,8 @@ type server struct {
 	router     string
 	began      time.Time
 	readyAfter time.Duration
+	// login is the header that requests say by who sends them; "": nobody.
+	login string
 }
 
 var routerURL = regexp.MustCompile(` ready in .*\brouter (http://[^ ,]+)`)
@@ -89,7 +91,7 @@ func (s *server) stop() error {
 	return s.cmd.Wait()
 }
 
-// call sends a request to the Router and decodes the answer.
+// call sends a request to the Router and decodes the answer; into nil: whatever it is.
 func (s *server) call(ctx context.Context, method, path string, body, out any) error {
 	var content io.Reader = http.NoBody
 	if body != nil {
@@ -104,6 +106,9 @@ func (s *server) call(ctx context.Context, method, path string, body, out any) e
 		return err
 	}
 	req.Header.Set("Content-Type", "application/json")
+	if s.login != "" {
+		req.Header.Set("Authorization", s.login)
+	}
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		return err
@@ -115,6 +120,9 @@ func (s *server) call(ctx context.Context, method, path string, body, out any) e
 	}
 	if resp.StatusCode/100 != 2 {
 		return fmt.Errorf("%s %s: %s: %.500s", method, path, resp.Status, answer)
+	}
+	if out == nil {
+		return nil
 	}
 	dec := json.NewDecoder(bytes.NewReader(answer))
 	dec.UseNumber()

@@ -14,7 +14,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,8 +23,6 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
-
-	"github.com/hengedb/henge/bench/marked"
 )
 
 // streams measures what docs/figures.md says of streams: a real Kafka and the server on this
@@ -37,9 +34,6 @@ type streams struct {
 	rows    int64 // of the backlog
 	lines   []string
 }
-
-// streamRow is a line of the table.
-type streamRow struct{ what, value, goal, how string }
 
 func (m *measurement) streams(ctx context.Context, rows int64, into string, stdout io.Writer) error {
 	kafka := exec.CommandContext(ctx, "go", "run", "-C", "..", "./internal/testkit/kafkaserver/serve")
@@ -72,12 +66,11 @@ func (m *measurement) streams(ctx context.Context, rows int64, into string, stdo
 	if s.lines, err = linesOf(m.sample); err != nil {
 		return err
 	}
-	load := func() string { text, _ := os.ReadFile("/proc/loadavg"); return strings.Fields(string(text) + " ?")[0] }
-	began, before := time.Now(), load()
-	var table []streamRow
+	figures := newReport("streams")
+	var table []row
 	for _, part := range []struct {
 		name string
-		f    func(context.Context) ([]streamRow, error)
+		f    func(context.Context) ([]row, error)
 	}{
 		{"freshness", s.freshness}, {"first row", s.firstRow}, {"rows per core", s.perCore}, {"rollover", s.rollover}, {"kill", s.killed},
 		{"backlog", s.backlog}, {"many", s.many},
@@ -94,20 +87,8 @@ func (m *measurement) streams(ctx context.Context, rows int64, into string, stdo
 			fmt.Fprintf(m.log, "  %s: %s\n", r.what, r.value)
 		}
 	}
-	var b strings.Builder
-	b.WriteString("| What | Measured | Goal | How |\n|---|---|---|---|\n")
-	for _, r := range table {
-		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", r.what, r.value, r.goal, r.how)
-	}
-	fmt.Fprintf(&b,
-		"\n%s: %s/%s, %d cores, %s, Kafka 3.9 and the producer on the same machine; "+
-			"load average %s before, %s after (other work ran beside it).\n",
-		began.UTC().Format("2006-01-02"), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version(), before, load())
-	fmt.Fprint(stdout, b.String())
-	if into != "" {
-		return marked.Replace(into, "streams", b.String())
-	}
-	return nil
+	figures.beside = ", Kafka 3.9 and the producer on the same machine"
+	return figures.write(table, into, stdout)
 }
 
 func linesOf(path string) (lines []string, err error) {
@@ -145,27 +126,7 @@ func (s *streams) supervise(ctx context.Context, at *server, name, schema, io, t
 }
 
 func (s *streams) post(ctx context.Context, at *server, path, body string, into any) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, at.router+path, strings.NewReader(body))
-	if err != nil {
-		return err
-	}
-	req.Header.Set("Content-Type", "application/json")
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
-	if err != nil {
-		return err
-	}
-	if resp.StatusCode/100 != 2 {
-		return fmt.Errorf("%s: %d %.300s", path, resp.StatusCode, text)
-	}
-	if into == nil {
-		return nil
-	}
-	return json.Unmarshal(text, into)
+	return at.call(ctx, http.MethodPost, path, json.RawMessage(body), into)
 }
 
 // count returns the one number that a query gives; -1: there is no answer.
@@ -229,7 +190,7 @@ func millis(d time.Duration) string {
 
 // freshness measures from before a row is produced until an answer has it, at several rates of
 // other rows, with one more client that asks a query that groups.
-func (s *streams) freshness(ctx context.Context) (out []streamRow, err error) {
+func (s *streams) freshness(ctx context.Context) (out []row, err error) {
 	for _, rate := range []int{0, 1_000, 10_000, 30_000} {
 		name := fmt.Sprint("fresh", rate)
 		if err := s.topic(ctx, name, 1); err != nil {
@@ -278,12 +239,13 @@ func (s *streams) freshness(ctx context.Context) (out []streamRow, err error) {
 			return nil, err
 		}
 		median, high := spread(times)
-		what, how := "produced to seen in SQL, idle", "150 rows, one at a time; a client asks for the row again and again, its requests included"
+		what := "from produced to visible in SQL, idle"
+		how := "150 rows, one at a time; a client polls for the row, and the time of its requests is included"
 		if rate > 0 {
 			what = fmt.Sprintf("the same at %d rows a second, with queries", rate)
-			how = "beside it other rows are produced at that rate, and one client groups all rows again and again"
+			how = "meanwhile other rows are produced at that rate, and one client repeats a GROUP BY over all rows"
 		}
-		out = append(out, streamRow{what, fmt.Sprintf("median %s, p99 %s", millis(median), millis(high)), "20 ms, 50 ms", how})
+		out = append(out, row{what, fmt.Sprintf("median %s, p99 %s", millis(median), millis(high)), "20 ms, 50 ms", how})
 	}
 	return out, nil
 }
@@ -302,7 +264,7 @@ func (s *streams) flow(ctx context.Context, name string, rate int) (produced int
 }
 
 // firstRow measures from the production of a topic's first row until the table can be asked.
-func (s *streams) firstRow(ctx context.Context) (out []streamRow, err error) {
+func (s *streams) firstRow(ctx context.Context) (out []row, err error) {
 	var times []time.Duration
 	err = s.withServer(ctx, func(at *server) error {
 		for i := range 7 {
@@ -332,8 +294,8 @@ func (s *streams) firstRow(ctx context.Context) (out []streamRow, err error) {
 		return nil, err
 	}
 	median, _ := spread(times)
-	return []streamRow{{"first row of a new table", fmt.Sprintf("median %s, worst %s", millis(median), millis(times[len(times)-1])), "300 ms",
-		"7 tables whose task already reads"}}, nil
+	return []row{{"first row of a new table", fmt.Sprintf("median %s, worst %s", millis(median), millis(times[len(times)-1])), "300 ms",
+		"7 tables whose task is already reading"}}, nil
 }
 
 // used returns the processor time and the largest memory of a process.
@@ -366,7 +328,7 @@ func wide(id int64) string {
 }
 
 // perCore compares rows a second of processor time: from a topic, and from a file of the same rows.
-func (s *streams) perCore(ctx context.Context) (out []streamRow, err error) {
+func (s *streams) perCore(ctx context.Context) (out []row, err error) {
 	var dims, metrics []string
 	for d := range 30 {
 		dims = append(dims, fmt.Sprintf(`"d%d"`, d))
@@ -402,7 +364,7 @@ func (s *streams) perCore(ctx context.Context) (out []streamRow, err error) {
 			return nil, err
 		}
 		perStream, perBatch := float64(o.rows)/stream.Seconds(), float64(o.rows)/batch.Seconds()
-		out = append(out, streamRow{"rows a second and core, " + o.what, fmt.Sprintf("%.0f; %.0f %% of our batch load (%.0f)", perStream,
+		out = append(out, row{"rows a second and core, " + o.what, fmt.Sprintf("%.0f; %.0f %% of our batch load (%.0f)", perStream,
 			100*perStream/perBatch, perBatch),
 			"80 % of batch",
 			fmt.Sprintf("%d rows, by processor time of the server until all are read; it took %.1f s. "+
@@ -516,7 +478,7 @@ func (s *streams) batch(ctx context.Context, name, schema string, rows int64, ro
 }
 
 // rollover polls COUNT(*) while rows come and groups publish, by their time and when asked to.
-func (s *streams) rollover(ctx context.Context) (out []streamRow, err error) {
+func (s *streams) rollover(ctx context.Context) (out []row, err error) {
 	const name, rate = "rolls", 1000
 	if err := s.topic(ctx, name, 2); err != nil {
 		return nil, err
@@ -574,13 +536,13 @@ func (s *streams) rollover(ctx context.Context) (out []streamRow, err error) {
 		beside.Wait()
 		return nil
 	})
-	return []streamRow{{"rollover of two groups every 5 s, 1,000 rows a second",
-		fmt.Sprintf("no row seen later than %s; %d answers, %d below the one before, %d above what was produced",
-			millis(worst), answers, dips, beyond), "200 ms, no dip, no double", "30 s; COUNT(*) every 10 ms"}}, err
+	return []row{{"rollover of two groups every 5 s, 1,000 rows a second",
+		fmt.Sprintf("no row visible later than %s; %d answers, %d below the one before, %d above what was produced",
+			millis(worst), answers, dips, beyond), "200 ms, no missing or duplicate rows", "30 s; COUNT(*) every 10 ms"}}, err
 }
 
 // killed measures how long after kill -9 all rows are in answers again.
-func (s *streams) killed(ctx context.Context) (out []streamRow, err error) {
+func (s *streams) killed(ctx context.Context) (out []row, err error) {
 	const name, rows = "killed", 200_000
 	if err := s.topic(ctx, name, 2); err != nil {
 		return nil, err
@@ -619,14 +581,14 @@ func (s *streams) killed(ctx context.Context) (out []streamRow, err error) {
 		times = append(times, time.Since(began))
 	}
 	slices.Sort(times)
-	return []streamRow{{"kill -9 of the whole process, until all rows are in answers again", fmt.Sprintf("median %.1f s, worst %.1f s",
+	return []row{{"kill -9 of the whole process, until all rows are visible again", fmt.Sprintf("median %.1f s, worst %.1f s",
 		times[1].Seconds(), times[2].Seconds()),
 		"every id once",
-		"200,000 rows that were not published are read again; that each id counts once is shown by the stories of test/e2e"}}, nil
+		"200,000 unpublished rows are read again; tests in test/e2e verify that each id counts once"}}, nil
 }
 
 // backlog reads very many rows with little memory.
-func (s *streams) backlog(ctx context.Context) (out []streamRow, err error) {
+func (s *streams) backlog(ctx context.Context) (out []row, err error) {
 	const name = "backlog"
 	if err := s.topic(ctx, name, 2); err != nil {
 		return nil, err
@@ -649,7 +611,7 @@ func (s *streams) backlog(ctx context.Context) (out []streamRow, err error) {
 		cpu, peak = used(at.cmd.Process.Pid)
 		return nil
 	}, "--set", "service.memory.limit=512MiB")
-	return []streamRow{{fmt.Sprintf("backlog of %d rows", s.rows),
+	return []row{{fmt.Sprintf("backlog of %d rows", s.rows),
 		fmt.Sprintf("%.0f rows a second, %.0f a core; %d MiB resident at most",
 			float64(s.rows)/took.Seconds(), float64(s.rows)/cpu.Seconds(), peak>>20),
 		"at the limit, within service.memory.limit",
@@ -658,7 +620,7 @@ func (s *streams) backlog(ctx context.Context) (out []streamRow, err error) {
 }
 
 // many runs 50 supervisors over 200 partitions.
-func (s *streams) many(ctx context.Context) (out []streamRow, err error) {
+func (s *streams) many(ctx context.Context) (out []row, err error) {
 	const supervisors = 50
 	var peak int64
 	var least, most time.Duration
@@ -697,7 +659,13 @@ func (s *streams) many(ctx context.Context) (out []streamRow, err error) {
 		_, peak = used(at.cmd.Process.Pid)
 		return nil
 	}, "--set", "service.worker.capacity=200")
-	return []streamRow{{"50 supervisors over 200 partitions in one process",
-		fmt.Sprintf("%d MiB resident at most; a row of each is seen after %s to %s", peak>>20, millis(least), millis(most)),
+	return []row{{"50 supervisors over 200 partitions in one process",
+		fmt.Sprintf("%d MiB resident at most; a row of each is visible after %s to %s", peak>>20, millis(least), millis(most)),
 		"1 GiB, even", "400 rows each, then one more row of each"}}, err
+}
+
+// load is the load average of the last minute.
+func load() string {
+	text, _ := os.ReadFile("/proc/loadavg") // elsewhere there is none
+	return strings.Fields(string(text) + " ?")[0]
 }

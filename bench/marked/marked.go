@@ -1,5 +1,5 @@
-// Package marked puts measured text into documents, between marks that stay: <!-- name --> and <!--
-// /name -->.
+// Package marked replaces measured text in documents, between the marks <!-- name --> and <!--
+// /name -->, which it preserves.
 package marked
 
 import (

@@ -11,7 +11,7 @@ import (
 )
 
 // engine is one participant. It is a process of its own, so that its memory can be told apart, and
-// is used by one goroutine; the reference system is several, whose memory is not told.
+// is used by one goroutine; Druid is several, whose memory is not told.
 type engine interface {
 	name() string
 	dialect() dialect
@@ -23,6 +23,7 @@ type engine interface {
 	load(ctx context.Context, t *table, file string, format fileFormat) (time.Duration, error)
 	ask(ctx context.Context, sql string) (answer, error)
 	clients(ctx context.Context, c crowd) (clientTimes, error)
+	permute(ctx context.Context, p permuted) (permutedTimes, error)
 	// size is the bytes on disk of a table.
 	size(ctx context.Context, t *table) (int64, error)
 	// cool ends the process, drops what the system caches of its files, and starts it on them again.

@@ -33,6 +33,9 @@ func everywhere(name, sql string) query {
 	for _, d := range []dialect{hengeSQL, duckSQL, clickSQL} {
 		q.sql[d] = strings.NewReplacer(
 			"{hour}", bucketSQL(d, "HOUR", hourMillis), "{day}", bucketSQL(d, "DAY", dayMillis),
+			"{hourOfDay}", map[dialect]string{
+				hengeSQL: "EXTRACT(HOUR FROM __time)", duckSQL: "__time//3600000%24", clickSQL: "intDiv(__time,3600000)%24",
+			}[d],
 			"{approx}", map[dialect]string{hengeSQL: "APPROX_COUNT_DISTINCT", duckSQL: "approx_count_distinct", clickSQL: "uniq"}[d],
 		).Replace(sql)
 	}

@@ -25,20 +25,27 @@ import (
 // any client would.
 type henge struct {
 	server
+	variant
 	binary    string
 	dir       string
 	arguments []string
 	threads   int
 	cmd       *exec.Cmd
+	// rules are the permissions of the user who queries.
+	rules []any
+	// liveTables are those of which rows are live.
+	liveTables []string
 }
 
-// server is what answers the interface: Henge, or the reference system.
+// server is what answers the interface: Henge, or Druid.
 type server struct {
 	called  string
 	product string // the first segment of paths
 	base    string
 	told    string
 	http    *http.Client
+	// login is the header by which requests say who sends them, asker that of queries; "": nobody.
+	login, asker string
 }
 
 func newServer(called, product string) server {
@@ -47,20 +54,34 @@ func newServer(called, product string) server {
 
 var readyLine = regexp.MustCompile(`^henge (\S+) ready.*router (http://[^,\s]+)`)
 
-func startHenge(binary, dir, memory string, threads int) (*henge, error) {
-	h := &henge{server: newServer("Henge", "service"), binary: binary, dir: dir, threads: threads}
-	h.arguments = []string{"server", "--data", filepath.Join(dir, "henge"), "--set", fmt.Sprintf("service.processing.numThreads=%d", threads)}
+func startHenge(ctx context.Context, v variant, binary, dir, memory string, threads int) (*henge, error) {
+	h := &henge{server: newServer(v.title, "service"), variant: v, binary: binary, dir: filepath.Join(dir, v.folder), threads: threads}
+	if err := os.MkdirAll(h.dir, 0o755); err != nil {
+		return nil, fmt.Errorf("making the folder of %s: %w", v.title, err)
+	}
+	h.arguments = []string{"server", "--data", h.data(), "--set", fmt.Sprintf("service.processing.numThreads=%d", threads)}
 	if memory != "" {
 		h.arguments = append(h.arguments, "--set", "service.memory.limit="+memory)
 	}
 	for _, role := range []string{"router", "coordinator", "broker", "historical", "overlord", "indexer"} {
 		h.arguments = append(h.arguments, "--set", "service."+role+".plaintextPort=0")
 	}
+	if v.rule {
+		h.secure()
+	}
 	if err := h.start(); err != nil {
 		return nil, err
 	}
+	if v.rule {
+		if err := h.addUser(ctx); err != nil {
+			return nil, errors.Join(err, h.close())
+		}
+	}
 	return h, nil
 }
+
+// data is the folder of the server's data.
+func (h *henge) data() string { return filepath.Join(h.dir, "data") }
 
 func (h *henge) start() error {
 	h.cmd = exec.Command(h.binary, h.arguments...)
@@ -125,7 +146,7 @@ func (p *processorSet) call(number uintptr) error {
 func (h *henge) pid() int { return h.cmd.Process.Pid }
 
 func (h *henge) cool() error {
-	if err := errors.Join(h.close(), evict(filepath.Join(h.dir, "henge"))); err != nil {
+	if err := errors.Join(h.close(), evict(h.data())); err != nil {
 		return err
 	}
 	h.http.CloseIdleConnections()
@@ -136,17 +157,48 @@ func (h *server) name() string     { return h.called }
 func (h *server) dialect() dialect { return hengeSQL }
 func (h *server) version() string  { return h.told }
 
-// post sends a statement and reads the whole body.
+// post sends JSON and reads the whole answer.
 func (h *server) post(ctx context.Context, path string, body any) ([]byte, error) {
-	text, err := json.Marshal(body)
-	if err != nil {
-		return nil, err
+	return h.send(ctx, http.MethodPost, path, body, h.login)
+}
+
+// query sends a statement and reads the whole answer.
+func (h *server) query(ctx context.Context, sql string) ([]byte, error) {
+	return h.send(ctx, http.MethodPost, "/"+h.product+"/v2/sql", statement(sql), h.asker)
+}
+
+// send sends JSON, or bytes as they are, and reads the whole answer.
+func (h *server) send(ctx context.Context, method, path string, body any, login string) ([]byte, error) {
+	text, raw := body.([]byte)
+	if !raw {
+		var err error
+		if text, err = json.Marshal(body); err != nil {
+			return nil, err
+		}
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, h.base+path, bytes.NewReader(text))
+	request, err := http.NewRequestWithContext(ctx, method, h.base+path, bytes.NewReader(text))
 	if err != nil {
 		return nil, err
 	}
 	request.Header.Set("Content-Type", "application/json")
+	if raw {
+		request.Header.Set("Content-Type", "application/x-ndjson")
+	}
+	if login != "" {
+		request.Header.Set("Authorization", login)
+	}
+	return h.do(request)
+}
+
+// get reads a path.
+func (h *server) get(ctx context.Context, path string) ([]byte, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, h.base+path, nil)
+	if err != nil {
+		return nil, err
+	}
+	if h.login != "" {
+		request.Header.Set("Authorization", h.login)
+	}
 	return h.do(request)
 }
 
@@ -176,7 +228,7 @@ func statement(sql string) map[string]any {
 
 func (h *server) ask(ctx context.Context, sql string) (answer, error) {
 	began := time.Now()
-	text, err := h.post(ctx, "/"+h.product+"/v2/sql", statement(sql))
+	text, err := h.query(ctx, sql)
 	took := time.Since(began)
 	if err != nil {
 		return answer{}, err
@@ -210,11 +262,7 @@ func (h *server) load(ctx context.Context, t *table, file string, format fileFor
 // await waits until a task has succeeded.
 func (h *server) await(ctx context.Context, task string) error {
 	for {
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, h.base+"/"+h.product+"/indexer/v1/task/"+task+"/status", nil)
-		if err != nil {
-			return err
-		}
-		text, err := h.do(request)
+		text, err := h.get(ctx, "/"+h.product+"/indexer/v1/task/"+task+"/status")
 		if err != nil {
 			return err
 		}
@@ -273,7 +321,7 @@ func (h *server) clients(ctx context.Context, c crowd) (clientTimes, error) {
 	if c.heavy != "" {
 		all.Go(func() {
 			for time.Now().Before(end) {
-				if _, err := h.post(ctx, "/"+h.product+"/v2/sql", statement(c.heavy)); err != nil {
+				if _, err := h.query(ctx, c.heavy); err != nil {
 					mu.Lock()
 					out.errors++
 					mu.Unlock()
@@ -288,7 +336,7 @@ func (h *server) clients(ctx context.Context, c crowd) (clientTimes, error) {
 			errs := 0
 			for i := k; time.Now().Before(end); i += c.n {
 				began := time.Now()
-				if _, err := h.post(ctx, "/"+h.product+"/v2/sql", statement(c.statements[i%len(c.statements)])); err != nil {
+				if _, err := h.query(ctx, c.statements[i%len(c.statements)]); err != nil {
 					errs++
 				}
 				times = append(times, time.Since(began))
@@ -304,11 +352,7 @@ func (h *server) clients(ctx context.Context, c crowd) (clientTimes, error) {
 
 // size is that of the published segments; what a load replaced is not among them.
 func (h *server) size(ctx context.Context, t *table) (int64, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, h.base+"/"+h.product+"/coordinator/v1/datasources/"+t.name+"?simple", nil)
-	if err != nil {
-		return 0, err
-	}
-	text, err := h.do(request)
+	text, err := h.get(ctx, "/"+h.product+"/coordinator/v1/datasources/"+t.name+"?simple")
 	if err != nil {
 		return 0, err
 	}

@@ -91,6 +91,8 @@ type peerReply struct {
 	MS      json.RawMessage
 	Rows    [][]any
 	Errors  int
+	Wrong   int
+	First   string
 	Bytes   int64
 }
 
@@ -134,7 +136,7 @@ func (p *peer) name() string {
 	if p.overParquet {
 		return "DuckDB over Parquet"
 	}
-	return map[dialect]string{duckSQL: duckName, clickSQL: "ClickHouse"}[p.kind]
+	return map[dialect]string{duckSQL: duckName, clickSQL: "chDB"}[p.kind]
 }
 func (p *peer) dialect() dialect { return p.kind }
 func (p *peer) version() string  { return p.told }

@@ -8,11 +8,14 @@ process; writing them as JSON for the answer is not part of it.
     {"op": "hello"}                                      -> {"version": ..}
     {"op": "run", "sql": [..]}                           -> {"ms": .., "rows": [[..]]}     rows of the last statement
     {"op": "clients", "n": 4, "seconds": 3, "sql": [..], "heavy": ".."} -> {"ms": [..], "errors": 0}   time of every query, statements in turn
+    {"op": "permute", "sql": [..], "any_rows": [..], "orders": [[..]], "seconds": 60} -> {"ms": [..], "errors": 0, "wrong": 0, "first": ".."}
+        each order is a thread's: numbers of statements. All are asked alone before, and answers held against those
     {"op": "size", "table": name}                                      -> {"bytes": ..}                  of the table on disk
 An error is {"error": text}.
 """
 import datetime
 import decimal
+import itertools
 import json
 import os
 import sys
@@ -111,6 +114,62 @@ def clients(engine, n, seconds, statements, heavy):
     return {"ms": sum(times, []), "errors": sum(errors)}
 
 
+def near(a, b):
+    """Whether two cells agree: sums of doubles depend on the order of adding."""
+    if isinstance(a, float) and isinstance(b, float):
+        return abs(a - b) <= 1e-9 * max(abs(a), abs(b))
+    return a == b
+
+
+def same(rows, truth):
+    if rows == truth:
+        return True
+    if len(rows) != len(truth):
+        return False
+
+    def key(row):
+        return [f"{v:.5e}" if isinstance(v, float) else repr(v) for v in row]
+    return all(len(a) == len(b) and all(map(near, a, b)) for a, b in zip(sorted(rows, key=key), sorted(truth, key=key)))
+
+
+truths = {}  # by statement, from before anybody else asked
+
+
+def permute(engine, ask, statements, any_rows, orders, seconds):
+    for sql in statements:
+        if sql not in truths:
+            truths[sql] = ask(sql)
+    truth = [truths[sql] for sql in statements]
+    times, errors, wrong, first = [], [], [], []  # appending is atomic
+    end = time.perf_counter() + seconds
+
+    def work(order):
+        mine = engine.session()
+        for k in itertools.cycle(order):
+            began = time.perf_counter()
+            if began >= end:
+                return
+            try:
+                rows = mine(statements[k])
+            except Exception as e:
+                errors.append(k)
+                first.append(f"{statements[k][:80]}: {e}")
+                continue
+            took = time.perf_counter() - began
+            if len(rows) != len(truth[k]) if any_rows[k] else not same(rows, truth[k]):
+                wrong.append(k)
+                first.append(f"{statements[k][:80]}: {str(rows[:1])[:200]}, not {str(truth[k][:1])[:200]}")
+            elif began + took < end:
+                times.append(took * 1000)
+
+    threads = [threading.Thread(target=work, args=(order,)) for order in orders]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    return {"ms": times, "errors": len(errors), "wrong": len(wrong), "first": first[0] if first else ""}
+
+
 def plain(value):
     if isinstance(value, decimal.Decimal):
         return int(value) if value == value.to_integral_value() else float(value)
@@ -127,6 +186,8 @@ def answer(engine, ask, request):
             return {"bytes": engine.size(request["table"])}
         case "clients":
             return clients(engine, request["n"], request["seconds"], request["sql"], request["heavy"])
+        case "permute":
+            return permute(engine, ask, request["sql"], request["any_rows"], request["orders"], request["seconds"])
         case "run":
             began = time.perf_counter()
             rows = []

@@ -10,18 +10,17 @@ import (
 	"time"
 )
 
-// reference is the reference system, which somebody started; it is asked over HTTP in the same
-// words as Henge.
+// reference is Druid, which somebody started; it is asked over HTTP in the same words as Henge.
 type reference struct {
 	server
 	stages bool            // it loads by statements
 	loaded map[string]bool // datasources
 }
 
-// joinReference asks the reference system's Router at an address for its version.
+// joinReference asks Druid's Router at an address for its version.
 func joinReference(ctx context.Context, address string) (*reference, error) {
 	if address == "" {
-		return nil, errors.New("-engines: the reference system takes part if -reference says where its Router listens")
+		return nil, errors.New("-engines: Apache Druid takes part if -reference says where its Router listens")
 	}
 	r := &reference{server: newServer("reference", "druid"), loaded: map[string]bool{}}
 	r.base = address
@@ -38,7 +37,7 @@ func joinReference(ctx context.Context, address string) (*reference, error) {
 		Modules []struct{ Artifact string }
 	}
 	if err := decodeExact(text, &status); err != nil {
-		return nil, fmt.Errorf("decoding the status of the reference system: %w", err)
+		return nil, fmt.Errorf("decoding the status of Apache Druid: %w", err)
 	}
 	r.told = status.Version
 	for _, m := range status.Modules {
@@ -63,7 +62,7 @@ func (r *reference) load(ctx context.Context, t *table, file string, format file
 	}
 	var task struct{ Task string }
 	if err := json.Unmarshal(text, &task); err != nil {
-		return 0, fmt.Errorf("decoding the task of the reference system: %w", err)
+		return 0, fmt.Errorf("decoding the task of Apache Druid: %w", err)
 	}
 	if err := r.await(ctx, task.Task); err != nil {
 		return 0, err
@@ -88,7 +87,7 @@ func (r *reference) load(ctx context.Context, t *table, file string, format file
 	}
 }
 
-// maxLoad is how long a load of the reference system may take.
+// maxLoad is how long a load of Druid may take.
 const maxLoad = time.Hour
 
 // count asks for one number.
@@ -139,7 +138,7 @@ func nativeLoad(t *table, file string, format fileFormat) map[string]any {
 	}}
 }
 
-// close leaves the reference system without what was loaded.
+// close leaves Druid without what was loaded.
 func (r *reference) close() (err error) {
 	for name := range r.loaded {
 		request, making := http.NewRequest(http.MethodDelete, r.base+"/druid/coordinator/v1/datasources/"+name, nil)
@@ -152,5 +151,5 @@ func (r *reference) close() (err error) {
 }
 
 func (r *reference) cool() error {
-	return errors.New("the reference system is not started anew by this program: leave it out of cold work")
+	return errors.New("Apache Druid is not started anew by this program: leave it out of cold work")
 }

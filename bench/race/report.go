@@ -20,11 +20,14 @@ type report struct {
 	BytesPerRow map[string]map[string]float64 // by table and engine
 	Memory      []memoryPeak
 	Clients     []clientResult
+	// Permutations are what connections that asked at once found out.
+	Permutations []permutationResult `json:",omitempty"`
 }
 
 type conditions struct {
 	Rows, NullsPercent, Threads, Rounds int
 	Processors                          int
+	ProcessorTime                       bool // queries are measured by it
 	PartitionedBy                       string
 	MemoryLimit                         string `json:",omitempty"` // that each engine was given
 	Versions                            map[string]string
@@ -198,6 +201,9 @@ func (r *report) print(w io.Writer, engines []engine) {
 	c := r.Conditions
 	fmt.Fprintf(w, "%d rows, %d %% NULLs, %d threads of %d processors, medians of %d rounds in which the engines take turns; segments by %s.\n",
 		c.Rows, c.NullsPercent, c.Threads, c.Processors, c.Rounds, c.PartitionedBy)
+	if c.ProcessorTime {
+		fmt.Fprintln(w, "Queries by processor time of the engines, the least of the rounds instead of the median.")
+	}
 	if c.MemoryLimit != "" {
 		fmt.Fprintf(w, "Each engine may use %s of memory.\n", c.MemoryLimit)
 	}
@@ -234,6 +240,15 @@ func (r *report) print(w io.Writer, engines []engine) {
 				beside = " beside a heavy query"
 			}
 			fmt.Fprintf(w, "| %d%s | %s | %.0f | %.2f | %.2f | %d |\n", m.Clients, beside, m.Engine, m.PerSecond, m.P50, m.P99, m.Errors)
+		}
+	}
+	if len(r.Permutations) > 0 {
+		fmt.Fprint(w, "\n| Connections that ask in orders of their own | Engine | answers | per second | "+
+			"p50 ms | p99 ms | CPU ms an answer | errors | wrong answers |\n"+
+			"|--:|---|--:|--:|--:|--:|--:|--:|--:|\n")
+		for _, p := range r.Permutations {
+			fmt.Fprintf(w, "| %d, %d statements, %.0f s | %s | %d | %.1f | %.1f | %.0f | %.1f | %d | %d |\n",
+				p.Connections, p.Statements, p.Seconds, p.Engine, p.Queries, p.PerSecond, p.P50, p.P99, p.Used, p.Errors, p.Wrong)
 		}
 	}
 	if len(r.Memory) > 0 {

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// summary is what a reader of the README wants to know: one line for each kind of work, as ratios
-// of the peers to Henge.
+// summary is what readers of docs/figures.md want to know: one line for each kind of work, as
+// ratios of the peers to Henge.
 func (r *report) summary() string {
 	var peers []string
 	for _, name := range slices.Sorted(maps.Keys(r.Conditions.Versions)) {
@@ -36,14 +36,14 @@ func (r *report) summary() string {
 		fmt.Fprintln(&b)
 	}
 	for _, s := range r.Sets {
-		line(fmt.Sprintf("%s, %d queries: times as long as Henge, geometric mean; least and most", s.Name, len(s.Queries)), func(peer string) string {
+		line(fmt.Sprintf("%s, %d queries: time relative to Henge, geometric mean; minimum and maximum", s.Name, len(s.Queries)), func(peer string) string {
 			mean, least, most := s.ratios(peer)
 			return fmt.Sprintf("%.2f; %.2f to %.1f", mean, least, most)
 		})
 	}
 	for _, l := range r.Loads {
 		if rows := r.Conditions.Rows; strings.Contains(l.Name, fmt.Sprintf(" %d rows ", rows)) {
-			line(l.Name+": times as long as Henge", func(peer string) string { return number(l.Median[peer] / l.Median[hengeName]) })
+			line(l.Name+": time relative to Henge", func(peer string) string { return number(l.Median[peer] / l.Median[hengeName]) })
 		}
 	}
 	for _, t := range slices.Sorted(maps.Keys(r.BytesPerRow)) {
@@ -68,8 +68,23 @@ func (r *report) summary() string {
 			return "-"
 		})
 	}
+	for _, ours := range r.Permutations {
+		if ours.Engine != hengeName {
+			continue
+		}
+		line(fmt.Sprintf("%d connections ask %d statements in orders of their own for %.0f s, answers per second and p99; Henge %.1f, %.0f ms",
+			ours.Connections, ours.Statements, ours.Seconds, ours.PerSecond, ours.P99), func(peer string) string {
+			for _, p := range r.Permutations {
+				if p.Engine == peer {
+					return fmt.Sprintf("%.1f, %.0f ms", p.PerSecond, p.P99)
+				}
+			}
+			return "-"
+		})
+	}
 	c := r.Conditions
-	fmt.Fprintf(&b, "\n%d rows, %d threads of %d processors, medians of %d rounds. `make compare RACE=\"-rows %d -write ../README.md\"` measures them anew.\n",
+	fmt.Fprintf(&b, "\n%d rows, %d threads of %d processors, medians of %d rounds. "+
+		"`make compare RACE=\"-rows %d -write ../docs/figures.md\"` measures them again.\n",
 		c.Rows, c.Threads, c.Processors, c.Rounds, c.Rows)
 	return b.String()
 }

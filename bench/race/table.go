@@ -18,6 +18,8 @@ type table struct {
 	write         func(to io.Writer, format fileFormat) error
 	// given is the path of a file that is there already; "": write makes them.
 	given string
+	// shuffled says that the files have the rows in random order.
+	shuffled bool
 	// time says where given files have the time; nil: in the column "t".
 	time *timeOf
 }
@@ -28,14 +30,32 @@ type timeOf struct{ column, hengeType, henge, duck string }
 
 type column struct{ name, sqlType string }
 
+// path is where the file of a format is in dir.
+func (t *table) path(dir string, format fileFormat) string {
+	name := t.name
+	if t.shuffled {
+		name += "-shuffled"
+	}
+	return filepath.Join(dir, name+"."+string(format))
+}
+
 // file returns the table as a file of a format in dir, written on first use.
 func (t *table) file(dir string, format fileFormat) (string, error) {
 	if t.given != "" {
 		return t.given, nil
 	}
-	path := filepath.Join(dir, t.name+"."+string(format))
+	path := t.path(dir, format)
 	if _, err := os.Stat(path); err == nil {
 		return path, nil
+	}
+	if t.shuffled {
+		inOrder := *t
+		inOrder.shuffled = false
+		from, err := inOrder.file(dir, format)
+		if err != nil {
+			return "", err
+		}
+		return path, shuffleLines(from, path, format == csv)
 	}
 	f, err := os.Create(path)
 	if err != nil {

@@ -25,19 +25,19 @@ func backupCommand() *cobra.Command {
 	var secrets bool
 	cmd := &cobra.Command{
 		Use:   "backup FILE",
-		Short: "Write the metastore, the settings and, if wanted, the segments into one file",
-		Long: `Write what a cluster must not lose into one file: the metastore as it is at one moment, and the settings.
+		Short: "Back up the metastore, the settings and optionally the segments into one file",
+		Long: `Back up the metastore, as it is at one moment, and the settings into one file.
 
-The server may run. It is found by the same settings as by 'henge server': the data directory (SQLite), or the database and deep
-storage that the settings name. With --with-segments the segment files of deep storage are in the backup too; without, keep deep
-storage itself safe: files in it never change, so a copy that is made after the backup fits it.
+The server can keep running. The command accepts the settings of 'henge server': the data directory (SQLite), or the database and deep
+storage that the settings name. With --with-segments the backup also contains the segment files of deep storage. Without it, back up
+deep storage yourself, after this backup: files in deep storage never change, so the copy matches the backup.
 
-The file is readable for its owner only. It has no secret settings unless --with-secrets is given, but what the metastore holds is in
-it. 'henge restore' takes it back, into SQLite or PostgreSQL, whichever it came from.`,
+Only the owner can read the file. It contains no secret settings unless --with-secrets is given, but everything that the metastore
+contains. 'henge restore' restores it into SQLite or PostgreSQL.`,
 		Example: `  henge backup henge-2026-03-01.backup
   henge backup --data /var/lib/henge --with-segments all.backup
   henge backup --config common.runtime.properties --overwrite nightly.backup`,
-		Args: oneFile("backup"),
+		Args: exactly("the backup file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			settings, err := where.load()
 			if err != nil {
@@ -62,8 +62,8 @@ it. 'henge restore' takes it back, into SQLite or PostgreSQL, whichever it came 
 		},
 	}
 	where.add(cmd)
-	cmd.Flags().BoolVar(&o.Segments, "with-segments", false, "take the segment files of deep storage too")
-	cmd.Flags().BoolVar(&secrets, "with-secrets", false, "keep the values of secret settings")
+	cmd.Flags().BoolVar(&o.Segments, "with-segments", false, "also back up the segment files of deep storage")
+	cmd.Flags().BoolVar(&secrets, "with-secrets", false, "include the values of secret settings")
 	cmd.Flags().BoolVar(&o.Overwrite, "overwrite", false, "replace FILE if it exists")
 	return cmd
 }
@@ -74,21 +74,21 @@ func restoreCommand() *cobra.Command {
 	var check bool
 	cmd := &cobra.Command{
 		Use:   "restore FILE",
-		Short: "Put a backup back: metastore, settings and the segments that are in it",
-		Long: `Put a backup back: metastore, settings and the segments that are in it.
+		Short: "Restore a backup: metastore, settings and segments",
+		Long: `Restore a backup: metastore, settings and segments.
 
-All processes must be stopped. Where it goes is found by the same settings as by 'henge server'; metastore and deep storage may be of
-another kind than those of the backup. The file is checked from end to end before anything is written. A metastore that holds
-something is refused, unless --replace is given: then nothing of it is left.
+Stop all processes first. The command accepts the settings of 'henge server'. The type of the metastore and of deep storage may differ from
+the backup. The command verifies the whole file before it writes anything. It rejects a metastore that is not empty, unless
+--replace is given, which deletes the old contents.
 
-The settings of the backup are written to restored.properties in the data directory, to be looked at; they are not used. A backup
-without segments needs the deep storage of its time, at the same place or copied to where the settings name it.
+The settings of the backup are written to restored.properties in the data directory for reference; they are not used. A backup without
+segments needs its deep storage, in the same location or copied to the location in the settings.
 
-Tasks that ran when the backup was made begin again, as after a crash.`,
+Tasks that were running at the time of the backup start again, as after a crash.`,
 		Example: `  henge restore --check henge-2026-03-01.backup
   henge restore --data /var/lib/henge henge-2026-03-01.backup
   henge restore --config common.runtime.properties --replace nightly.backup`,
-		Args: oneFile("restore"),
+		Args: exactly("the backup file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			line := &statusLine{w: cmd.ErrOrStderr(), clock: clock.System()}
 			o.Progress = line.show
@@ -99,7 +99,7 @@ Tasks that ran when the backup was made begin again, as after a crash.`,
 					return err
 				}
 				m := content.Manifest
-				fmt.Fprintf(cmd.OutOrStdout(), "Made at %s by release %s, of %s with schema version %d; it is whole.\n",
+				fmt.Fprintf(cmd.OutOrStdout(), "Made at %s by release %s, of %s with schema version %d; it is complete.\n",
 					chrono.FormatMillis(m.Created, nil), m.Release, m.Source.Database, m.Source.Schema)
 				return writeSummary(cmd.OutOrStdout(), args[0], content.Summary, m.Segments)
 			}
@@ -111,8 +111,8 @@ Tasks that ran when the backup was made begin again, as after a crash.`,
 		},
 	}
 	where.add(cmd)
-	cmd.Flags().BoolVar(&o.Replace, "replace", false, "replace what the metastore holds")
-	cmd.Flags().BoolVar(&check, "check", false, "only read the backup and say whether it is whole")
+	cmd.Flags().BoolVar(&o.Replace, "replace", false, "replace the contents of the metastore")
+	cmd.Flags().BoolVar(&check, "check", false, "only verify that the backup is complete")
 	return cmd
 }
 
@@ -134,7 +134,7 @@ func restore(cmd *cobra.Command, file string, settings *config.Settings, o backu
 		return err
 	}
 	if done.Absent > 0 {
-		fmt.Fprintf(out, "Deep storage lacks %s, for example [%s]: copy them there before you start the server.\n",
+		fmt.Fprintf(out, "Deep storage does not have %s, for example [%s]: copy them there before you start the server.\n",
 			counted(done.Absent, "segment file"), done.AbsentKey)
 	}
 	if done.Settings == "" {
@@ -142,7 +142,7 @@ func restore(cmd *cobra.Command, file string, settings *config.Settings, o backu
 	}
 	path := filepath.Join(stores.Dir, "restored.properties")
 	if err := durable.WriteFile(path, []byte(done.Settings), 0o600); err != nil {
-		return fault.Runtime("The metastore is restored; the settings can't be written to [%s]", path).WithCause(err)
+		return fault.Runtime("The metastore is restored, but the settings cannot be written to [%s]", path).WithCause(err)
 	}
 	fmt.Fprintf(out, "The settings are in %s.\n", path)
 	return nil
@@ -162,15 +162,6 @@ func checkDirectory(settings *config.Settings) error {
 	return nil
 }
 
-func oneFile(name string) cobra.PositionalArgs {
-	return func(_ *cobra.Command, args []string) error {
-		if len(args) != 1 {
-			return fault.InvalidInput("henge %s takes one file; henge %s --help shows examples", name, name)
-		}
-		return nil
-	}
-}
-
 func writeSummary(w io.Writer, file string, s backup.Summary, segments bool) error {
 	rows := int64(0)
 	for _, n := range s.Rows {
@@ -182,7 +173,7 @@ func writeSummary(w io.Writer, file string, s backup.Summary, segments bool) err
 	}
 	fmt.Fprintln(w)
 	if len(s.Missing) > 0 {
-		fmt.Fprintf(w, "Deep storage had no longer %s that the metastore names, for example [%s].\n",
+		fmt.Fprintf(w, "Deep storage no longer had %s of the metastore, for example [%s].\n",
 			counted(int64(len(s.Missing)), "segment file"), s.Missing[0])
 	}
 	return err

@@ -16,16 +16,23 @@ import (
 
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/keystore"
+	"github.com/hengedb/henge/internal/secret"
 )
 
 // client speaks the HTTP interface, as any other client would.
 type client struct {
 	base string
-	http *http.Client
+	// local says that the answers come from this process, which has no server.
+	local bool
+	http  *http.Client
+	// plain sends requests without any credentials.
+	plain *http.Client
+	// keyed says that an API key of a file is sent.
+	keyed bool
 	// user is who the client logs in as; "": nobody.
 	user string
 	// ask, if not nil, is called once for a user and a password when the server wants them.
-	ask func() (user, password string, err error)
+	ask func() (user string, password secret.Text, err error)
 }
 
 const defaultServer = "http://localhost:8888"
@@ -35,7 +42,7 @@ func newClient(base string) *client {
 		base = "http://" + base
 	}
 	base = strings.TrimRight(base, "/")
-	return &client{base: base, http: &http.Client{Transport: newTransport(base, http.DefaultTransport)}}
+	return &client{base: base, http: &http.Client{Transport: newTransport(base, http.DefaultTransport)}, plain: http.DefaultClient}
 }
 
 // do sends a request with a JSON body (nil: none) and returns the body of a 2xx answer, which the
@@ -65,7 +72,20 @@ func (c *client) do(ctx context.Context, method, path string, body any) (io.Read
 	if err := c.refusal(resp, method, path); err != nil {
 		return nil, err
 	}
-	return nil, readFault(resp)
+	f := readFault(resp)
+	if resp.StatusCode == http.StatusNotFound && isUnknownPath(f) {
+		path, _, _ = strings.Cut(path, "?")
+		return nil, fault.NotFound("The server at %[2]s has no [%[1]s]; is it a Router? Set its address with --server (the default port is 8888)",
+			path, c.base)
+	}
+	return nil, f
+}
+
+// isUnknownPath reports whether an answer 404 is about the path and not about what the request
+// names: its body is empty, a page for browsers, or the sentence of Henge or of Go's servers.
+func isUnknownPath(f *fault.Error) bool {
+	const silent = "The server answered 404 Not Found"
+	return f.Message == silent || f.Message == silent+": 404 page not found" || strings.HasPrefix(f.Message, "There is nothing at [")
 }
 
 func (c *client) send(ctx context.Context, method, path string, body any) (*http.Response, error) {
@@ -94,8 +114,8 @@ func (c *client) send(ctx context.Context, method, path string, body any) (*http
 	return resp, nil
 }
 
-// errNoServer is what errors are that say that no server answers, or stopped to.
-var errNoServer = errors.New("no server answers")
+// errNoServer is the cause of errors of servers that do not respond, or no longer do.
+var errNoServer = errors.New("no server responds")
 
 // noServerError is the failure of a connection.
 type noServerError struct {
@@ -104,7 +124,8 @@ type noServerError struct {
 }
 
 func (e *noServerError) Error() string {
-	return fmt.Sprintf("no server answers at %s (%v); start one with `henge server`, or name it with --server", e.base, reasonOf(e.cause))
+	return fmt.Sprintf("no server responds at %s (%v); start one with `henge server`, or set its address with "+
+		"--server", e.base, reasonOf(e.cause))
 }
 
 func (e *noServerError) Unwrap() []error { return []error{errNoServer, e.cause} }
@@ -146,9 +167,9 @@ func tlsReason(err error) string {
 	var verification *tls.CertificateVerificationError
 	switch {
 	case strings.Contains(err.Error(), "server gave HTTP response to HTTPS client"), errors.As(err, &record):
-		return "the port answers plain HTTP, not HTTPS"
+		return "the port uses plain HTTP, not HTTPS"
 	case errors.As(err, &verification):
-		return keystore.Why(verification.Err) + "; --cacert FILE names the authority of the server"
+		return keystore.Why(verification.Err) + "; set the authority of the server with --cacert FILE"
 	case errors.As(err, &alert):
 		return keystore.Why(alert)
 	}
@@ -156,7 +177,7 @@ func tlsReason(err error) string {
 }
 
 // readFault makes a fault of an error answer.
-func readFault(resp *http.Response) error {
+func readFault(resp *http.Response) *fault.Error {
 	text, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<20)) // what could be read of an error is all there is
 	type body struct {
 		ErrorMessage string            `json:"errorMessage"`
@@ -179,10 +200,13 @@ func readFault(resp *http.Response) error {
 		if resp.StatusCode == http.StatusServiceUnavailable || resp.StatusCode == http.StatusBadGateway || resp.StatusCode == http.StatusGatewayTimeout {
 			b.Category = fault.CategoryServiceUnavailable
 		}
-		b.ErrorMessage = fmt.Sprintf("the server answered %s: %s", resp.Status, strings.TrimSpace(string(text)))
+		b.ErrorMessage = "The server answered " + resp.Status
+		if said := strings.TrimSpace(string(text)); said != "" && !strings.HasPrefix(said, "<") { // no page for browsers
+			b.ErrorMessage += ": " + said
+		}
 	}
 	if instead := b.Context["suggestion"]; !strings.Contains(b.ErrorMessage, instead) {
-		b.ErrorMessage += "\nInstead: " + instead
+		b.ErrorMessage += "\nWrite instead: " + instead
 	}
 	return &fault.Error{Persona: fault.User, Category: b.Category, Code: b.Code, Message: b.ErrorMessage, Context: b.Context}
 }
@@ -204,7 +228,7 @@ func (c *client) call(ctx context.Context, method, path string, body, out any) e
 		if ctx.Err() == nil && (errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET)) {
 			return &noServerError{c.base, err}
 		}
-		return fmt.Errorf("the answer of %s %s can't be read: %w", method, path, err)
+		return fmt.Errorf("the response of %s %s cannot be read: %w", method, path, err)
 	}
 	return nil
 }

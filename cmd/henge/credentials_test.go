@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/hengedb/henge/internal/secret"
 )
 
 func TestCredentials(t *testing.T) {
@@ -32,11 +34,11 @@ func TestCredentials(t *testing.T) {
 		"environment":      {login: login{server: server}, environment: [2]string{"ann", "pw"}, user: "ann", password: "pw"},
 		"user wins":        {login: login{server: server, user: "bob"}, environment: [2]string{"ann", "pw"}, user: "bob", password: "pw"},
 		"file wins":        {login: login{server: server, file: good}, environment: [2]string{"ann", "pw"}, user: "ann", password: "from: file "},
-		"command line":     {login: login{server: server, user: "bob", password: "x"}, user: "bob", password: "x", warned: true},
+		"command line":     {login: login{server: server, user: "bob", password: secret.NewText("x")}, user: "bob", password: "x", warned: true},
 		"address":          {login: login{server: "http://bob:x@h:1"}, user: "bob", password: "x", warned: true},
 		"only a user":      {login: login{server: server, user: "bob"}, user: "bob"},
 		"stray password":   {login: login{server: server}, environment: [2]string{"", "pw"}},
-		"both":             {login: login{server: server, user: "bob", file: good, password: "x"}, refusal: "not both"},
+		"both":             {login: login{server: server, user: "bob", file: good, password: secret.NewText("x")}, refusal: "not both"},
 		"no user":          {login: login{server: server, file: good}, refusal: "no user"},
 		"colon":            {login: login{server: server, user: "a:b", file: good}, refusal: "colon"},
 		"missing file":     {login: login{server: server, user: "bob", file: filepath.Join(dir, "x")}, refusal: "can't be read"},
@@ -53,7 +55,7 @@ func TestCredentials(t *testing.T) {
 			}
 			continue
 		}
-		if err != nil || user != tt.user || password != tt.password || (warnings.Len() > 0) != tt.warned || c.base != server {
+		if err != nil || user != tt.user || password.Reveal() != tt.password || (warnings.Len() > 0) != tt.warned || c.base != server {
 			t.Errorf("%s: %q %q %v, warned %q, asks %s", name, user, password, err, &warnings, c.base)
 		}
 	}
@@ -74,18 +76,18 @@ func TestAServerThatWantsALogin(t *testing.T) {
 	}))
 	defer s.Close()
 	for _, tt := range []struct{ user, password, want string }{
-		{"", "", "wants a user and a password"}, {"admin", "x", "does not accept the password of user [admin]"},
-		{"bob", "pw", "User [bob] lacks a permission for this (GET /x)"}, {"admin", "pw", ""},
+		{"", "", "requires a user and a password"}, {"admin", "x", "does not accept the password of user [admin]"},
+		{"bob", "pw", "User [bob] does not have the permission for this (GET /x)"}, {"admin", "pw", ""},
 	} {
 		c := newClient(s.URL)
-		c.logIn(tt.user, tt.password)
+		c.logIn(tt.user, secret.NewText(tt.password))
 		err := c.call(t.Context(), http.MethodGet, "/x?y", nil, nil)
 		if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
 			t.Errorf("%s: %v", tt.user, err)
 		}
 	}
 	c, asked := newClient(s.URL), 0
-	c.ask = func() (string, string, error) { asked++; return "admin", "pw", nil }
+	c.ask = func() (string, secret.Text, error) { asked++; return "admin", secret.NewText("pw"), nil }
 	for range 2 {
 		if err := c.call(t.Context(), http.MethodPost, "/x", map[string]string{"a": "b"}, nil); err != nil || asked != 1 {
 			t.Errorf("asked [%d] times, %v", asked, err)

@@ -21,16 +21,17 @@ import (
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/durable"
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/secret"
 )
 
 // savedLogin is what is kept of a log in at the provider of a server.
 type savedLogin struct {
-	Server   string    `json:"server"`
-	Issuer   string    `json:"issuer"`
-	ClientID string    `json:"clientId"`
-	IDToken  string    `json:"idToken"`
-	Refresh  string    `json:"refreshToken,omitempty"`
-	Expires  time.Time `json:"expires"`
+	Server   string      `json:"server"`
+	Issuer   string      `json:"issuer"`
+	ClientID string      `json:"clientId"`
+	IDToken  secret.Text `json:"idToken"`
+	Refresh  secret.Text `json:"refreshToken"`
+	Expires  time.Time   `json:"expires"`
 }
 
 // renewAhead is how long before its end a token is replaced.
@@ -40,7 +41,7 @@ const renewAhead = 30 * time.Second
 func loginFile(base string) (string, error) {
 	dir, err := os.UserConfigDir()
 	if err != nil {
-		return "", fmt.Errorf("finding where log ins are kept: %w", err)
+		return "", fmt.Errorf("finding the folder of stored logins: %w", err)
 	}
 	sum := sha256.Sum256([]byte(base))
 	return filepath.Join(dir, "henge", "logins", hex.EncodeToString(sum[:8])+".json"), nil
@@ -51,7 +52,8 @@ func (l *savedLogin) save() error {
 	if err != nil {
 		return err
 	}
-	text, err := json.Marshal(l)
+	text, err := json.Marshal(map[string]any{"server": l.Server, "issuer": l.Issuer, "clientId": l.ClientID, "expires": l.Expires,
+		"idToken": l.IDToken.Reveal(), "refreshToken": l.Refresh.Reveal()})
 	if err != nil {
 		return err
 	}
@@ -72,7 +74,7 @@ func loadLogin(base string) (*savedLogin, error) {
 		return nil, nil //nolint:nilnil // as said
 	}
 	if err == nil && info.Mode().Perm()&0o077 != 0 {
-		return nil, fault.InvalidInput("File [%s] has a token and is open to others; close it with chmod 600, or remove it", file)
+		return nil, fault.InvalidInput("File [%s] contains a token and is readable by other users; run chmod 600, or remove it", file)
 	}
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -89,7 +91,7 @@ func loadLogin(base string) (*savedLogin, error) {
 func (l *savedLogin) keep(token *oauth2.Token) error {
 	raw, _ := token.Extra("id_token").(string)
 	if raw == "" {
-		return errors.New("the provider gave no ID token")
+		return errors.New("the provider did not return an ID token")
 	}
 	// The server verifies it; here only its end is looked at.
 	unverified := &oidc.Config{ClientID: l.ClientID, InsecureSkipSignatureCheck: true, SkipExpiryCheck: true}
@@ -97,9 +99,9 @@ func (l *savedLogin) keep(token *oauth2.Token) error {
 	if err != nil {
 		return err
 	}
-	l.IDToken, l.Expires = raw, parsed.Expiry
+	l.IDToken, l.Expires = secret.NewText(raw), parsed.Expiry
 	if token.RefreshToken != "" {
-		l.Refresh = token.RefreshToken
+		l.Refresh = secret.NewText(token.RefreshToken)
 	}
 	return l.save()
 }
@@ -127,7 +129,7 @@ func (c *client) logInByDevice(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	resp, err := http.DefaultClient.Do(r) // without the log in that is there
+	resp, err := c.plain.Do(r) // without the log in that is there
 	if err != nil {
 		return &noServerError{c.base, err}
 	}
@@ -136,7 +138,7 @@ func (c *client) logInByDevice(ctx context.Context, out io.Writer) error {
 		return readFault(resp)
 	}
 	if err := json.NewDecoder(io.LimitReader(resp.Body, 1<<20)).Decode(&device); err != nil {
-		return fmt.Errorf("what the server says of its provider can't be read: %w", err)
+		return fmt.Errorf("the server's description of its provider cannot be read: %w", err)
 	}
 	l := &savedLogin{Server: c.base, Issuer: device.Issuer, ClientID: device.ClientID}
 	config, err := l.config(ctx, device.Scopes)
@@ -144,11 +146,11 @@ func (c *client) logInByDevice(ctx context.Context, out io.Writer) error {
 		return err
 	}
 	if config.Endpoint.DeviceAuthURL == "" {
-		return fault.Unsupported("The provider [%s] does not let devices log in", l.Issuer)
+		return fault.Unsupported("Provider [%s] does not support the device flow", l.Issuer)
 	}
 	code, err := config.DeviceAuth(ctx)
 	if err != nil {
-		return fmt.Errorf("the provider [%s] does not begin a log in: %w", l.Issuer, err)
+		return fmt.Errorf("provider [%s] did not start the login: %w", l.Issuer, err)
 	}
 	fmt.Fprintf(out, "Open %s in a browser and enter the code %s\n", code.VerificationURI, code.UserCode)
 	if code.VerificationURIComplete != "" {
@@ -159,10 +161,10 @@ func (c *client) logInByDevice(ctx context.Context, out io.Writer) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		return fmt.Errorf("the provider [%s] has not let you in: %w", l.Issuer, err)
+		return fmt.Errorf("provider [%s] rejected the login: %w", l.Issuer, err)
 	}
 	if err := l.keep(token); err != nil {
-		return fmt.Errorf("keeping the log in: %w", err)
+		return fmt.Errorf("storing the login: %w", err)
 	}
 	fmt.Fprintln(out, "Logged in.")
 	return nil
@@ -176,33 +178,33 @@ type logins struct {
 	login *savedLogin
 }
 
-// token returns a token that is good now; "": nobody has logged in. One that can't be replaced is
-// sent as it is: the server says what is wrong with it.
-func (l *logins) token(r *http.Request) (string, error) {
+// token returns a token that is good now; the zero Text: nobody has logged in. One that can't be
+// replaced is sent as it is: the server says what is wrong with it.
+func (l *logins) token(r *http.Request) (secret.Text, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.login == nil || !l.fresh() {
 		var err error
 		if l.login, err = loadLogin(l.base); err != nil || l.login == nil { // another program may have replaced it
-			return "", err
+			return secret.Text{}, err
 		}
 	}
-	if l.fresh() || l.login.Refresh == "" {
+	if l.fresh() || l.login.Refresh.IsZero() {
 		return l.login.IDToken, nil
 	}
 	config, err := l.login.config(r.Context(), nil)
 	if err != nil {
-		return "", err
+		return secret.Text{}, err
 	}
-	token, err := config.TokenSource(r.Context(), &oauth2.Token{RefreshToken: l.login.Refresh}).Token()
+	token, err := config.TokenSource(r.Context(), &oauth2.Token{RefreshToken: l.login.Refresh.Reveal()}).Token()
 	if refusal, ok := errors.AsType[*oauth2.RetrieveError](err); ok && refusal.Response.StatusCode < http.StatusInternalServerError {
-		return "", fault.Unauthorized("The log in at [%s] has ended; log in again with henge sql --login", l.login.Issuer)
+		return secret.Text{}, fault.Unauthorized("The login at [%s] has expired; log in again with henge sql --login", l.login.Issuer)
 	}
 	if err == nil {
 		err = l.login.keep(token)
 	}
 	if err != nil {
-		return "", fmt.Errorf("replacing the token of the log in: %w", err)
+		return secret.Text{}, fmt.Errorf("refreshing the token of the login: %w", err)
 	}
 	return l.login.IDToken, nil
 }

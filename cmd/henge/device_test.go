@@ -17,6 +17,7 @@ import (
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/config"
 	"github.com/hengedb/henge/internal/role"
+	"github.com/hengedb/henge/internal/secret"
 	"github.com/hengedb/henge/internal/testkit/oidcprovider"
 	"github.com/hengedb/henge/internal/testkit/server"
 )
@@ -113,21 +114,21 @@ func TestLogInByDevice(t *testing.T) {
 		}
 		return l
 	}
-	change(func(l *savedLogin) { l.IDToken, l.Expires = "old", time.Now() })
+	change(func(l *savedLogin) { l.IDToken, l.Expires = secret.NewText("old"), time.Now() })
 	if err := ask(); err != nil {
 		t.Errorf("with a token that has ended: %v", err)
 	}
-	if l, err := loadLogin(url); err != nil || l.IDToken == "old" || !l.Expires.After(time.Now().Add(time.Minute)) {
+	if l, err := loadLogin(url); err != nil || l.IDToken.Reveal() == "old" || !l.Expires.After(time.Now().Add(time.Minute)) {
 		t.Errorf("the token was not replaced: %v", err)
 	}
-	change(func(l *savedLogin) { l.Expires, l.Refresh = time.Now(), "wrong" })
+	change(func(l *savedLogin) { l.Expires, l.Refresh = time.Now(), secret.NewText("wrong") })
 	if err := ask(); err == nil || !strings.Contains(err.Error(), "log in again") {
 		t.Errorf("when the provider refuses: %v", err)
 	}
 	if err := os.Chmod(file, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := ask(); err == nil || !strings.Contains(err.Error(), "open to others") {
+	if err := ask(); err == nil || !strings.Contains(err.Error(), "readable by other users") {
 		t.Errorf("with a file that others read: %v", err)
 	}
 	if err := os.WriteFile(file, []byte("{"), 0o600); err != nil {

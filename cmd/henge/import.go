@@ -47,25 +47,25 @@ func importCommand() *cobra.Command {
 	var who login
 	cmd := &cobra.Command{
 		Use:   "import",
-		Short: "Bring a cluster of the reference system over: segments, rules, settings, lookups, supervisors, offsets",
-		Long: `Bring a cluster of the reference system over: its segments (format version 9), retention rules, dynamic configuration, compaction
-settings, lookups and supervisors.
+		Short: "Import an Apache Druid cluster: segments, rules, settings, lookups, supervisors, offsets",
+		Long: `Import an Apache Druid cluster: its segments (format version 9), retention rules, dynamic configuration, compaction settings, lookups
+and supervisors.
 
-With --metadata they are read from its metadata store, PostgreSQL, MySQL or an SQLite file (Derby is not read; its tables can be
-exported to one of these). With --folder the segments are found by the names of the folders of its deep storage, without any metadata.
+With --metadata the command reads them from the metadata store: PostgreSQL, MySQL or an SQLite file. (Export the tables of Derby to one of
+these.) With --folder the command finds segments by the folder names of the deep storage, without metadata.
 
-A running server does the work: segments are converted by tasks of type 'import', the newest first, and can be queried as soon as their
-time chunk is there. They keep their ids, intervals, versions and shard specs. What is there already is left alone, so that the command
-can be repeated: after an interruption, or to fetch what came since. The old cluster may run meanwhile; nothing of it is changed.
+A running server does the work. Tasks of type 'import' convert the segments, the newest first. Segments can be queried when their time
+chunk is complete. They keep their ids, intervals, versions and shard specs. The command skips segments that exist already, so you can
+repeat it after an interruption, or to import newer segments. The old cluster can keep running and is not changed.
 
-Segments lie where the old metadata says (a directory that the server sees too, S3, Google's storage or Azure); --segments-from names another directory that
-deep storage was copied or mounted to. Supervisors come suspended; the offsets of
-streams are kept for them. What the server refuses is named at the end.`,
+Segments are read from the locations in the old metadata: a directory that the server can read, S3, Google Cloud Storage or Azure.
+If deep storage was copied or mounted elsewhere, set --segments-from. Supervisors are imported suspended, with the offsets
+of their streams. The end of the output lists what the server rejected.`,
 		Example: `  henge import --metadata postgresql://druid@db.example.com/druid --dry-run
   henge import --metadata postgresql://druid@db.example.com/druid --segments-from /mnt/old/segments
   henge import --folder /mnt/old/segments --datasource wikipedia
   henge import --metadata old.sqlite --only rules,lookups`,
-		Args: cobra.NoArgs,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var err error
 			if o.client, err = who.client(cmd); err != nil {
@@ -78,13 +78,13 @@ streams are kept for them. What the server refuses is named at the end.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.metadata, "metadata", "", "metadata store: postgresql://..., mysql://..., or an SQLite file")
-	f.StringVar(&o.prefix, "prefix", peer.DefaultPrefix, "how the names of its tables begin")
+	f.StringVar(&o.prefix, "prefix", peer.DefaultPrefix, "prefix of the names of its tables")
 	f.StringVar(&o.folder, "folder", "", "deep storage without metadata: a directory")
-	f.StringVar(&o.moved, "segments-from", "", "where the directory of the old deep storage is now")
-	f.StringArrayVar(&o.dataSources, "datasource", nil, "only this datasource; may be repeated")
-	f.StringSliceVar(&o.only, "only", parts, "what to bring over")
-	f.IntVar(&o.atOnce, "tasks", 2, "how many tasks to keep submitted at once")
-	f.BoolVar(&o.dryRun, "dry-run", false, "only say what would be done")
+	f.StringVar(&o.moved, "segments-from", "", "current directory of the old deep storage")
+	f.StringArrayVar(&o.dataSources, "datasource", nil, "import only this datasource; may be repeated")
+	f.StringSliceVar(&o.only, "only", parts, "what to import")
+	f.IntVar(&o.atOnce, "tasks", 2, "maximum number of tasks at the same time")
+	f.BoolVar(&o.dryRun, "dry-run", false, "only print what would be imported")
 	who.add(f, "Router of the cluster to import into")
 	return cmd
 }
@@ -104,7 +104,7 @@ func (o *importOptions) run(ctx context.Context) error {
 		counted(int64(len(found.Compaction)), "compaction setting"), counted(int64(len(found.Supervisors)), "supervisor"),
 		map[bool]string{true: "lookups", false: "no lookups"}[found.Lookups != nil])
 	if found.Skipped > 0 {
-		fmt.Fprintf(o.out, "%s can't be read and is left out: %s\n", counted(int64(found.Skipped), "descriptor"), messageOf(found.SkippedWhy))
+		fmt.Fprintf(o.out, "%s can't be read and is skipped: %s\n", counted(int64(found.Skipped), "descriptor"), messageOf(found.SkippedWhy))
 	}
 	if o.dryRun {
 		return o.writePlan(found)
@@ -130,7 +130,7 @@ func (o *importOptions) run(ctx context.Context) error {
 func (o *importOptions) find(ctx context.Context) (*peer.Catalog, error) {
 	for _, part := range o.only {
 		if !slices.Contains(parts, part) {
-			return nil, fault.InvalidInput("--only has [%s]; it takes %s", part, strings.Join(parts, ", "))
+			return nil, fault.InvalidInput("Value [%s] of --only is unknown; use %s", part, strings.Join(parts, ", "))
 		}
 	}
 	var found *peer.Catalog

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/ingest"
+	"github.com/hengedb/henge/internal/ingest/record"
 )
 
 // inputFile is a file of a load.
@@ -32,9 +34,10 @@ type inputFile struct {
 
 // inputFiles are the files of a load.
 type inputFiles struct {
-	list  []inputFile
-	temp  []string // copies of what can be read only once
-	notes []string
+	list    []inputFile
+	uploads []string // ids of copies that the server has
+	temp    []string // copies of what can be read only once
+	notes   []string
 }
 
 func (f *inputFiles) bytes() (n int64) {
@@ -84,6 +87,9 @@ func (f *inputFiles) source() json.RawMessage {
 	}
 	if len(objects) > 0 {
 		sources = append(sources, map[string]any{"type": "s3", "uris": objects})
+	}
+	if len(f.uploads) > 0 {
+		sources = append(sources, map[string]any{"type": "upload", "ids": f.uploads})
 	}
 	if len(sources) == 1 {
 		return marshalSource(sources[0])
@@ -137,13 +143,13 @@ func (o *ingestOptions) expandOne(ctx context.Context, files *inputFiles, arg st
 	case err != nil && strings.ContainsAny(arg, "*?[{"):
 		return files.glob(ctx, arg)
 	case err != nil:
-		return fault.InvalidInput("File [%s] can't be read: %v", ingest.Printable(arg), reasonOf(err))
+		return fault.InvalidInput("File [%s] can't be read: %v", record.Printable(arg), reasonOf(err))
 	case info.IsDir():
 		return files.folder(arg)
 	case info.Mode()&(fs.ModeNamedPipe|fs.ModeCharDevice) != 0: // <(..) of a shell
 		f, err := os.Open(arg)
 		if err != nil {
-			return fault.InvalidInput("File [%s] can't be read: %v", ingest.Printable(arg), reasonOf(err))
+			return fault.InvalidInput("File [%s] can't be read: %v", record.Printable(arg), reasonOf(err))
 		}
 		defer f.Close()
 		return files.spool(arg, f)
@@ -159,10 +165,10 @@ func (f *inputFiles) path(name string) error {
 	}
 	info, err := os.Stat(path)
 	if err != nil {
-		return fault.InvalidInput("File [%s] can't be read: %v", ingest.Printable(name), reasonOf(err))
+		return fault.InvalidInput("File [%s] can't be read: %v", record.Printable(name), reasonOf(err))
 	}
 	if info.Size() == 0 && info.Mode().IsRegular() {
-		return fault.InvalidInput("File [%s] is empty", ingest.Printable(name))
+		return fault.InvalidInput("File [%s] is empty", record.Printable(name))
 	}
 	entities, err := (&ingest.Local{Files: []string{path}}).List(context.Background(), nil)
 	if err != nil {
@@ -182,11 +188,11 @@ func digest(b []byte) string {
 // folder adds the files in a folder and those below it. Hidden ones, and those that writers leave
 // beside data (_SUCCESS), are left out.
 func (f *inputFiles) folder(name string) error {
-	before, empty := len(f.list), 0
+	before, empty, keys := len(f.list), 0, map[string]bool{}
 	err := filepath.WalkDir(name, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
-			return fault.InvalidInput("Folder [%s] can't be read: %v", ingest.Printable(path), reasonOf(err))
+			return fault.InvalidInput("Folder [%s] can't be read: %v", record.Printable(path), reasonOf(err))
 		case path != name && strings.ContainsRune("._", rune(d.Name()[0])):
 			if d.IsDir() {
 				return filepath.SkipDir
@@ -198,12 +204,17 @@ func (f *inputFiles) folder(name string) error {
 		info, err := os.Stat(path)
 		switch {
 		case err != nil:
-			return fault.InvalidInput("File [%s] can't be read: %v", ingest.Printable(path), reasonOf(err))
+			return fault.InvalidInput("File [%s] can't be read: %v", record.Printable(path), reasonOf(err))
 		case !info.Mode().IsRegular():
 			return nil
 		case info.Size() == 0:
 			empty++
 			return nil
+		}
+		for part := range strings.SplitSeq(filepath.ToSlash(filepath.Dir(strings.TrimPrefix(path, name))), "/") {
+			if key, _, ok := strings.Cut(part, "="); ok && key != "" {
+				keys[key] = true
+			}
 		}
 		return f.path(path)
 	})
@@ -211,10 +222,15 @@ func (f *inputFiles) folder(name string) error {
 		return err
 	}
 	if empty > 0 {
-		f.notes = append(f.notes, fmt.Sprintf("%s of folder [%s] is empty and left out.", counted(int64(empty), "file"), ingest.Printable(name)))
+		f.notes = append(f.notes, fmt.Sprintf("%s of folder [%s] is empty and skipped.", counted(int64(empty), "file"), record.Printable(name)))
+	}
+	for _, key := range slices.Sorted(maps.Keys(keys)) {
+		f.notes = append(f.notes, fmt.Sprintf("Values of %q in the names of folders (%s=..) are not loaded, because the files have no such "+
+			"column.",
+			record.Printable(key), record.Printable(key)))
 	}
 	if len(f.list) == before {
-		return fault.InvalidInput("Folder [%s] has no files to load", ingest.Printable(name))
+		return fault.InvalidInput("Folder [%s] has no files to load", record.Printable(name))
 	}
 	return nil
 }
@@ -247,7 +263,7 @@ func (f *inputFiles) glob(ctx context.Context, pattern string) error {
 	} else {
 		var err error
 		if paths, err = filepath.Glob(pattern); err != nil {
-			return fault.InvalidInput("Pattern [%s] is not valid", ingest.Printable(pattern))
+			return fault.InvalidInput("Pattern [%s] is not valid", record.Printable(pattern))
 		}
 	}
 	before := len(f.list)
@@ -260,7 +276,7 @@ func (f *inputFiles) glob(ctx context.Context, pattern string) error {
 		}
 	}
 	if len(f.list) == before {
-		return fault.InvalidInput("No file matches [%s]", ingest.Printable(pattern))
+		return fault.InvalidInput("No file matches [%s]", record.Printable(pattern))
 	}
 	return nil
 }
@@ -277,8 +293,8 @@ func (f *inputFiles) url(ctx context.Context, text, scheme string, o *ingest.Sur
 			wire = map[string]any{"type": "s3", "prefixes": []string{text}}
 		}
 	default:
-		return fault.InvalidInput("URL [%s] is of a kind that this command does not read; it reads http, https, s3 and files. Other sources can be loaded "+
-			"with SQL: INSERT INTO .. SELECT .. FROM TABLE(EXTERN(..))", ingest.Printable(text))
+		return fault.InvalidInput("URL [%s] is not supported; this command reads http, https, s3 and files. Other sources can be loaded "+
+			"with SQL: INSERT INTO .. SELECT .. FROM TABLE(EXTERN(..))", record.Printable(text))
 	}
 	source, err := ingest.ParseSource(marshalSource(wire))
 	if err != nil {
@@ -297,7 +313,7 @@ func (f *inputFiles) url(ctx context.Context, text, scheme string, o *ingest.Sur
 		f.list = append(f.list, inputFile{name: uri, entity: e, uri: uri, size: size, mark: digest(fmt.Appendf(nil, "%s\x00%d", uri, size))})
 	}
 	if len(entities) == 0 {
-		return fault.InvalidInput("There is nothing at [%s]", ingest.Printable(text))
+		return fault.InvalidInput("There is nothing at [%s]", record.Printable(text))
 	}
 	return nil
 }
@@ -306,13 +322,13 @@ func (f *inputFiles) url(ctx context.Context, text, scheme string, o *ingest.Sur
 func (f *inputFiles) spool(name string, r io.Reader) error {
 	t, err := os.CreateTemp("", "henge-ingest-*")
 	if err != nil {
-		return fmt.Errorf("making a copy of %s: %w", name, err)
+		return fmt.Errorf("copying %s: %w", name, err)
 	}
 	f.temp = append(f.temp, t.Name())
 	sum := sha256.New()
 	n, err := io.Copy(io.MultiWriter(t, sum), r)
 	if err = errors.Join(err, t.Close()); err != nil {
-		return fmt.Errorf("making a copy of %s: %w", name, err)
+		return fmt.Errorf("copying %s: %w", name, err)
 	}
 	if n == 0 {
 		return fault.InvalidInput("There is nothing to load: %s is empty", name)

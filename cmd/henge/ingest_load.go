@@ -14,6 +14,7 @@ import (
 
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/ingest"
+	"github.com/hengedb/henge/internal/ingest/record"
 	"github.com/hengedb/henge/internal/querycontext"
 )
 
@@ -49,6 +50,9 @@ func (o *ingestOptions) load(ctx context.Context, statement string, files *input
 	if err := o.verify(ctx, rows, files, s, empty); err != nil {
 		return err
 	}
+	if o.copies {
+		return nil
+	}
 	at := ""
 	if o.client.base != defaultServer {
 		at = " --server " + o.client.base
@@ -67,8 +71,9 @@ func submit(ctx context.Context, c *client, statement string, settings map[strin
 	}
 	err := c.call(ctx, http.MethodPost, "/service/v2/sql/task", map[string]any{"query": statement, "context": settings}, &submitted)
 	if errors.Is(err, errNoServer) && ctx.Err() == nil && !isRefused(err) {
-		return "", fault.InvalidInput("The connection to %s broke while the task was submitted. If it was accepted it is Task [query-%s]: before you "+
-			"load again look for it with: %s", c.base, name, followCommand(c, "query-"+name))
+		return "", fault.InvalidInput("The connection to %s was lost while the task was submitted. If it was accepted, it is Task [query-%s]: "+
+			"before you "+
+			"load again, look for it with: %s", c.base, name, followCommand(c, "query-"+name))
 	}
 	return submitted.TaskID, err
 }
@@ -109,13 +114,13 @@ func (c *client) query(ctx context.Context, query string, into any) error {
 func (o *ingestOptions) verify(ctx context.Context, rows int64, files *inputFiles, s *ingest.Survey, empty bool) error {
 	for _, f := range files.list {
 		if info, err := os.Stat(f.path); f.path != "" && (err != nil || info.Size() != f.size) {
-			return fault.InvalidInput("File [%s] changed while it was loaded: what is in [%s] may not be what it holds. Load it again with --replace",
-				ingest.Printable(f.name), o.into)
+			return fault.InvalidInput("File [%s] changed while it was loaded, so [%s] may differ from it. Load it again with --replace",
+				record.Printable(f.name), o.into)
 		}
 	}
 	want := s.Records - s.Bad.Count - s.Untimed.Count
 	if rows != want {
-		return fault.InvalidInput("The files hold %s, but %s written to [%s]. Look at the report of the task, and load again with --replace",
+		return fault.InvalidInput("The files have %s, but %s written to [%s]. Look at the report of the task, and load again with --replace",
 			counted(want, "record"), wasWere(rows, "row"), o.into)
 	}
 	if !empty || rows == 0 {
@@ -149,12 +154,12 @@ func (o *ingestOptions) verifyColumns(ctx context.Context, s *ingest.Survey) err
 		}
 		var found [][]int64
 		if err := o.client.query(ctx, "SELECT "+strings.Join(list, ", ")+" FROM "+quoteName(o.into), &found); err != nil {
-			fmt.Fprintf(o.err, "Note: what was loaded could not be checked: %s\n", messageOf(err))
+			fmt.Fprintf(o.err, "Note: the loaded rows could not be verified: %s\n", messageOf(err))
 			return nil
 		}
 		for i, c := range part {
 			if len(found) == 1 && found[0][i] != c.Numbers {
-				return fault.InvalidInput("Column [%s] should have %s, but has %s: load again with --replace", ingest.Printable(c.Name),
+				return fault.InvalidInput("Column [%s] should have %s, but has %s: load again with --replace", record.Printable(c.Name),
 					counted(c.Numbers, "number"), grouped(found[0][i]))
 			}
 		}
@@ -176,14 +181,15 @@ func (o *ingestOptions) refuseSecond(ctx context.Context, files *inputFiles) err
 		what = fmt.Sprintf("%d of the %d files were", count, n)
 	}
 	if isTerminal(o.err) && !piped(o.in) {
-		fmt.Fprintf(o.err, "%s loaded into %s by Task [%s] already. Load again, so that the rows are there twice? [y/N] ", what, o.into, id)
+		fmt.Fprintf(o.err, "%s already loaded into %s by Task [%s]. Load again and duplicate the rows? [y/N] ", what, o.into, id)
 		var answer string
 		if _, err := fmt.Fscanln(o.in, &answer); err == nil && strings.EqualFold(strings.TrimSpace(answer), "y") {
 			return nil
 		}
 		return fault.InvalidInput("Nothing was loaded")
 	}
-	return fault.InvalidInput("%s loaded into [%s] by Task [%s] already. Nothing was loaded: --replace replaces what is there, --append adds the rows once more",
+	return fault.InvalidInput("%s already loaded into [%s] by Task [%s]. Nothing was loaded: --replace replaces all data, --append adds "+
+		"the rows again",
 		what, o.into, id)
 }
 

@@ -21,12 +21,13 @@ import (
 	"github.com/hengedb/henge/internal/ingest"
 )
 
-// reach finds a way for the server to read the files, and returns the input source and what ends
-// it:
+// reach finds a way for the server to read the files, and returns the input source and a function
+// that releases it:
 //
-//	it runs on this machine and may read them   ─► local: it reads them itself
-//	it reaches this machine                     ─► http: this command hands them out while the load runs
-//	they are small and text                     ─► inline: they are part of the statement
+//	the server runs on this machine and may read them ─► local: it reads them itself
+//	it accepts uploads                                ─► upload: it keeps copies until the load ends
+//	it can connect to this machine                    ─► http: this command serves them meanwhile
+//	they are small and text                           ─► inline: they are part of the statement
 func (o *ingestOptions) reach(ctx context.Context, files *inputFiles) (json.RawMessage, func(), error) {
 	nothing := func() {}
 	local := false
@@ -45,10 +46,17 @@ func (o *ingestOptions) reach(ctx context.Context, files *inputFiles) (json.RawM
 			return nil, nothing, why
 		}
 	}
+	sent, done, refused := o.send(ctx, files)
+	if refused == nil {
+		return sent, done, nil
+	}
+	if !unreadable(refused) {
+		return nil, nothing, refused
+	}
 	served, err := serveFiles(ctx, o.client, files)
 	if err == nil {
 		if err = o.client.canRead(ctx, served.files.source()); err == nil {
-			fmt.Fprintf(o.err, "The server can't read the files where they are; this command hands them to it and must run until the load ends.\n")
+			fmt.Fprintf(o.err, "The server cannot read the files itself; this command sends them and must run until the load ends.\n")
 			return served.files.source(), served.close, nil
 		}
 		served.close()
@@ -59,8 +67,10 @@ func (o *ingestOptions) reach(ctx context.Context, files *inputFiles) (json.RawM
 	if source := files.inline(); source != nil {
 		return source, nothing, nil
 	}
-	return nil, nothing, fault.InvalidInput("The server at %s can't read the files: %s. It can't fetch them from this machine either: %s. Copy them to where it "+
-		"may read them (service.ingestion.local.allowedPaths), or to a web server or bucket", o.client.base, orElse(why, "it runs on another machine"), orElse(err, "unknown"))
+	return nil, nothing, fault.InvalidInput("The server at %s cannot read the files: %s. It does not accept uploads: %s. It cannot fetch "+
+		"them from this machine "+
+		"either: %s. Copy them to a folder that it may read (service.ingestion.local.allowedPaths), or to a web server or bucket", o.client.base,
+		orElse(why, "it runs on another machine"), orElse(refused, "unknown"), orElse(err, "unknown"))
 }
 
 func orElse(err error, text string) string {

@@ -7,11 +7,16 @@ import (
 
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/ingest"
+	"github.com/hengedb/henge/internal/ingest/evidence"
+	"github.com/hengedb/henge/internal/ingest/record"
 )
 
 // statement writes the SQL of the load.
 func (o *ingestOptions) statement(s *ingest.Survey, source json.RawMessage) (string, error) {
 	partitionedBy := strings.ToUpper(o.partitionedBy)
+	if s.Time == "" && o.copies {
+		partitionedBy = "ALL"
+	}
 	types := map[string]string{}
 	for _, c := range s.Columns {
 		types[c.Name] = c.SQLType
@@ -22,9 +27,10 @@ func (o *ingestOptions) statement(s *ingest.Survey, source json.RawMessage) (str
 	timeSQL := "TIMESTAMP '1970-01-01 00:00:00'"
 	switch {
 	case s.Time != "":
-		timeSQL = ingest.TimeSQL(s.Time, types[s.Time], s.TimeFormat)
+		timeSQL = evidence.TimeSQL(s.Time, types[s.Time], s.TimeFormat)
 	case partitionedBy != "ALL":
-		return "", fault.InvalidInput("No column looks like a time; name it with --time, or load without one with --partitioned-by ALL. The columns are %s", columnNames(s))
+		return "", fault.InvalidInput("No time column was found; set it with --time, or load without one with --partitioned-by ALL. The "+
+			"columns are %s", columnNames(s))
 	}
 	var b strings.Builder
 	if o.replace {
@@ -76,7 +82,8 @@ func columnSQL(c ingest.SurveyColumn) (string, error) {
 	case "DOUBLE", "FLOAT":
 		return fmt.Sprintf("CASE WHEN REGEXP_LIKE(TRIM(%[1]s), '%[2]s') THEN CAST(TRIM(%[1]s) AS %[3]s) END AS %[1]s", name, numberText, c.SQLType), nil
 	}
-	return "", fault.InvalidInput("Column [%s] can't be loaded as %s: %d values are lists or objects, or of another type; %s", ingest.Printable(c.Name), c.SQLType,
+	return "", fault.InvalidInput("Column [%s] cannot be loaded as %s: %d values are lists, objects, or of another "+
+		"type; %s", record.Printable(c.Name), c.SQLType,
 		c.Misfits.Count, c.Misfits.At())
 }
 
@@ -87,7 +94,7 @@ func columnNames(s *ingest.Survey) string {
 			names = append(names, fmt.Sprintf("and %d more", len(s.Columns)-i))
 			break
 		}
-		names = append(names, "["+ingest.Printable(c.Name)+"]")
+		names = append(names, "["+record.Printable(c.Name)+"]")
 	}
 	return strings.Join(names, " ")
 }

@@ -18,10 +18,10 @@ func inspectCommand() *cobra.Command {
 		Short: "Print the anatomy of segment files: columns, encodings, sizes, cardinalities",
 		Long: `Print the anatomy of segment files: rows, columns with their encodings, sizes and cardinalities, indexes.
 
-Segment files lie in deep storage, by default in DATA/segments. They are only read: the server may run.`,
-		Example: `  henge inspect henge-data/segments/segments/events/*/*/*/*.segment
+Segment files are in deep storage, by default in DATA/segments. The command only reads them: the server can keep running.`,
+		Example: `  henge inspect henge-data/segments/segments/events/*/*.segment
   henge inspect --verify --json one.segment`,
-		Args: cobra.MinimumNArgs(1),
+		Args: atLeast("the segment file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			for _, path := range args {
 				anatomy, err := inspectFile(path, verify)
@@ -44,7 +44,7 @@ Segment files lie in deep storage, by default in DATA/segments. They are only re
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	cmd.Flags().BoolVar(&verify, "verify", false, "read everything and check all checksums")
+	cmd.Flags().BoolVar(&verify, "verify", false, "read the whole file and verify all checksums")
 	return cmd
 }
 

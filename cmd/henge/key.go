@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/secret"
 )
 
 // keysPath is where the endpoints of API keys are.
@@ -18,34 +19,32 @@ const keysPath = "/service-ext/access/keys"
 
 // apiKey is a key as the server shows it.
 type apiKey struct {
-	ID            string   `json:"id"`
-	Key           string   `json:"key,omitempty"`
-	Description   string   `json:"description"`
-	Roles         []string `json:"roles"`
-	Networks      []string `json:"networks"`
-	Expires       *string  `json:"expires"`
-	Created       *string  `json:"created"`
-	CreatedBy     string   `json:"createdBy"`
-	Rotated       *string  `json:"rotated"`
-	PreviousUntil *string  `json:"previousUntil"`
-	LastUsed      *string  `json:"lastUsed"`
-	Expired       bool     `json:"expired"`
+	ID            string      `json:"id"`
+	Key           secret.Text `json:"key"`
+	Description   string      `json:"description"`
+	Roles         []string    `json:"roles"`
+	Networks      []string    `json:"networks"`
+	Expires       *string     `json:"expires"`
+	Created       *string     `json:"created"`
+	CreatedBy     string      `json:"createdBy"`
+	Rotated       *string     `json:"rotated"`
+	PreviousUntil *string     `json:"previousUntil"`
+	LastUsed      *string     `json:"lastUsed"`
+	Expired       bool        `json:"expired"`
 }
 
 func keyCommand() *cobra.Command {
-	cmd := &cobra.Command{
+	cmd := commandSet(&cobra.Command{
 		Use:   "key",
-		Short: "Create, list, rotate and revoke API keys of programs",
-		Long: `Create, list, rotate and revoke API keys, by which programs log in. The server needs an authenticator of type keys.
+		Short: "Create, list, rotate and revoke API keys for programs",
+		Long: `Create, list, rotate and revoke API keys, with which programs log in. The server needs an authenticator of type keys.
 
-The whole key is shown once, when it is created or rotated. Give it to henge itself in the variable ` + keyVariable + `.`,
+The complete key is shown once, when it is created or rotated. henge itself reads a key from the variable ` + keyVariable + `.`,
 		Example: `  henge key create --role loader --description "nightly load" --lifetime P90D
   henge key list
   henge key rotate 4f1c0a9be2d35577 --overlap PT1H
   henge key revoke 4f1c0a9be2d35577`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
+	})
 	who := &login{}
 	who.add(cmd.PersistentFlags(), "address of the server")
 	cmd.AddCommand(keyCreateCommand(who), keyListCommand(who), keyRotateCommand(who), keyRevokeCommand(who))
@@ -56,8 +55,11 @@ func keyCreateCommand(who *login) *cobra.Command {
 	var roles, networks []string
 	var description, expires, lifetime string
 	cmd := &cobra.Command{
-		Use: "create --role ROLE", Short: "Create an API key and show it", Args: cobra.NoArgs,
+		Use: "create --role ROLE", Short: "Create an API key and print it", Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if expires != "" && lifetime != "" {
+				return fmt.Errorf("%w%w", errUsage, fault.InvalidInput("Give either --expires or --lifetime, not both"))
+			}
 			if len(roles) == 0 {
 				return fault.InvalidInput("An API key needs at least one role; name it with --role")
 			}
@@ -81,26 +83,25 @@ func keyCreateCommand(who *login) *cobra.Command {
 			return showSecret(cmd, key)
 		},
 	}
-	cmd.Flags().StringArrayVar(&roles, "role", nil, "role of the key; may be given several times")
-	cmd.Flags().StringArrayVar(&networks, "network", nil, "address or network (CIDR) that it may be used from; may be given several times")
-	cmd.Flags().StringVar(&description, "description", "", "what the key is for")
-	cmd.Flags().StringVar(&expires, "expires", "", "time at which the key stops to be good, such as 2030-01-01T00:00:00Z")
-	cmd.Flags().StringVar(&lifetime, "lifetime", "", "period after which it does, such as P90D")
-	cmd.MarkFlagsMutuallyExclusive("expires", "lifetime")
+	cmd.Flags().StringArrayVar(&roles, "role", nil, "role of the key; may be repeated")
+	cmd.Flags().StringArrayVar(&networks, "network", nil, "address or network (CIDR) from which the key may be used; may be repeated")
+	cmd.Flags().StringVar(&description, "description", "", "purpose of the key")
+	cmd.Flags().StringVar(&expires, "expires", "", "time at which the key expires, such as 2030-01-01T00:00:00Z")
+	cmd.Flags().StringVar(&lifetime, "lifetime", "", "period after which the key expires, such as P90D")
 	return cmd
 }
 
 // showSecret prints a key alone on the standard output, so that a script can take it from there.
 func showSecret(cmd *cobra.Command, key apiKey) error {
-	fmt.Fprintf(cmd.ErrOrStderr(), "API key [%s] for %s. It is shown this once:\n", key.ID, strings.Join(key.Roles, ", "))
-	_, err := fmt.Fprintln(cmd.OutOrStdout(), key.Key)
+	fmt.Fprintf(cmd.ErrOrStderr(), "API key [%s] for %s. It is shown only once:\n", key.ID, strings.Join(key.Roles, ", "))
+	_, err := fmt.Fprintln(cmd.OutOrStdout(), key.Key.Reveal())
 	return err
 }
 
 func keyListCommand(who *login) *cobra.Command {
 	var format string
 	cmd := &cobra.Command{
-		Use: "list", Short: "List the API keys, without their secrets", Args: cobra.NoArgs,
+		Use: "list", Short: "List the API keys, without their secrets", Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if format != "table" && format != "json" {
 				return fault.InvalidInput("Format [%s] is unknown; use table or json", format)
@@ -130,7 +131,7 @@ func keyListCommand(who *login) *cobra.Command {
 			return err
 		},
 	}
-	cmd.Flags().StringVar(&format, "format", "table", "form of the answer: table or json")
+	cmd.Flags().StringVar(&format, "format", "table", "output format: table or json")
 	return cmd
 }
 
@@ -167,7 +168,7 @@ func keyLines(keys []apiKey) (string, error) {
 func keyRotateCommand(who *login) *cobra.Command {
 	var overlap string
 	cmd := &cobra.Command{
-		Use: "rotate ID", Short: "Give an API key a new secret and show it", Args: cobra.ExactArgs(1),
+		Use: "rotate ID", Short: "Replace the secret of an API key and print the new one", Args: exactly("the id of the key"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			body := map[string]string{}
 			if overlap != "" {
@@ -185,13 +186,14 @@ func keyRotateCommand(who *login) *cobra.Command {
 			return showSecret(cmd, key)
 		},
 	}
-	cmd.Flags().StringVar(&overlap, "overlap", "", "period in which the secret before stays good, such as PT1H; without it ends now")
+	cmd.Flags().StringVar(&overlap, "overlap", "", "period for which the old secret remains valid, such as PT1H (default: it expires "+
+		"immediately)")
 	return cmd
 }
 
 func keyRevokeCommand(who *login) *cobra.Command {
 	return &cobra.Command{
-		Use: "revoke ID", Short: "Revoke an API key for good", Args: cobra.ExactArgs(1),
+		Use: "revoke ID", Short: "Revoke an API key permanently", Args: exactly("the id of the key"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := who.client(cmd)
 			if err != nil {

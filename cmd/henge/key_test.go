@@ -60,8 +60,10 @@ func TestKeyCommands(t *testing.T) {
 		{[]string{"revoke", "hg_a1"}, `Bearer hg_mine_x DELETE /service-ext/access/keys/a1 `, "", ""},
 		{[]string{"list"}, `Bearer hg_mine_x GET /service-ext/access/keys `, "2026-02-01 (expired)", ""},
 		{[]string{"list", "--format", "json"}, `Bearer hg_mine_x GET /service-ext/access/keys `, `"createdBy":"ann"`, ""},
-		{[]string{"list", "--format", "csv"}, "", "", "[csv]"}, {[]string{"create"}, "", "", "--role"}, {[]string{"revoke"}, "", "", "1 arg"},
-		{[]string{"create", "--role", "r", "--lifetime", "P1D", "--expires", "2030-01-01"}, "", "", "expires lifetime"},
+		{[]string{"list", "--format", "csv"}, "", "", "[csv]"}, {[]string{"create"}, "", "", "--role"},
+		{[]string{"revoke"}, "", "", "The id of the key is missing"},
+		{[]string{"create", "--role", "r", "--lifetime", "P1D", "--expires", "2030-01-01"}, "", "",
+			"Give either --expires or --lifetime, not both"},
 	} {
 		asked = nil
 		out, _, err := runAgainst(t, s.URL, append([]string{"key"}, test.args...)...)

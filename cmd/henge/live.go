@@ -14,7 +14,7 @@ import (
 
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/fault"
-	"github.com/hengedb/henge/internal/ingest"
+	"github.com/hengedb/henge/internal/ingest/record"
 )
 
 // Limits of rows that are sent as they come.
@@ -38,17 +38,17 @@ var notLive = []string{"replace", "append", "dry-run", "partitioned-by", "column
 func (o *ingestOptions) runLive(ctx context.Context, args []string, changed func(string) bool) error {
 	for _, name := range notLive {
 		if changed(name) {
-			return fault.InvalidInput("--%s is for files that are loaded by a task. With --live rows are added as they come, "+
-				"and their columns are found on the way", name)
+			return fault.InvalidInput("--%s is only for files that a task loads. With --live, rows are added as they arrive, "+
+				"and columns are discovered", name)
 		}
 	}
 	switch d := o.survey.Delimiter; {
 	case len(args) != 1:
-		return fault.InvalidInput("--live sends the rows of one input, a file or - for standard input; there are [%d]. "+
+		return fault.InvalidInput("--live sends the rows of one input, a file or - for standard input, but [%d] are given. "+
 			"To send several, run: cat FILE... | henge ingest - --into %s --live", len(args), o.into)
 	case o.survey.Header != nil && !*o.survey.Header:
-		return fault.InvalidInput("--live takes the names of the columns from the first row of CSV: --header=no can't be sent. " +
-			"Write the names first, as in: (echo time,country; cat FILE) | henge ingest - --into DATASOURCE --live")
+		return fault.InvalidInput("--live reads the names of the columns from the first row of CSV: --header=no is not supported. " +
+			"Add a header, as in: (echo time,country; cat FILE) | henge ingest - --into DATASOURCE --live")
 	case d != "" && d != "," && d != "\t":
 		return fault.InvalidInput("--live sends rows whose fields are separated by commas or tabs, not by [%s]", d)
 	case changed("channel") && o.channel == "":
@@ -57,19 +57,19 @@ func (o *ingestOptions) runLive(ctx context.Context, args []string, changed func
 	in, name := o.in, "standard input"
 	if args[0] != "-" {
 		if strings.Contains(args[0], "://") {
-			return fault.InvalidInput("--live reads a file of this machine or standard input, not [%s]; "+
-				"run: curl -sN URL | henge ingest - --into %s --live", ingest.Printable(args[0]), o.into)
+			return fault.InvalidInput("--live reads a local file or standard input, not [%s]; "+
+				"run: curl -sN URL | henge ingest - --into %s --live", record.Printable(args[0]), o.into)
 		}
 		info, err := os.Stat(args[0])
 		if err == nil && info.IsDir() {
-			return fault.InvalidInput("--live reads one file, and [%s] is a folder", ingest.Printable(args[0]))
+			return fault.InvalidInput("--live reads one file, and [%s] is a folder", record.Printable(args[0]))
 		}
 		f, err := os.Open(args[0])
 		if err != nil {
-			return fault.InvalidInput("File [%s] can't be read: %v", ingest.Printable(args[0]), reasonOf(err))
+			return fault.InvalidInput("File [%s] can't be read: %v", record.Printable(args[0]), reasonOf(err))
 		}
 		defer f.Close()
-		in, name = f, ingest.Printable(args[0])
+		in, name = f, record.Printable(args[0])
 	}
 	l := &liveLoad{o: o, clock: o.clock, w: o.err, name: name, given: o.channel != "", channel: cmp.Or(o.channel, newID()),
 		rows: make(chan *liveRows, liveChunks), reader: &liveReader{in: in, delimiter: o.survey.Delimiter}}
@@ -157,7 +157,7 @@ func (l *liveLoad) resume(ctx context.Context) error {
 		return err
 	})
 	if l.begins, l.taken = l.toSkip, l.toSkip; l.toSkip > 0 {
-		fmt.Fprintf(l.w, "Channel [%s] has %s already: as many at the beginning of the input are left out.\n", l.channel,
+		fmt.Fprintf(l.w, "Channel [%s] has %s already: the same number of rows at the beginning of the input is skipped.\n", l.channel,
 			counted(l.toSkip, "row"))
 	}
 	return err
@@ -219,10 +219,10 @@ func (l *liveLoad) send(ctx context.Context, batch *liveRows) error {
 	}
 	switch {
 	case committed < last:
-		return fault.Defensive("The server answered that it has [%d] rows of channel [%s], after it took row [%d]", committed, l.channel, last)
+		return fault.Defensive("The server reports [%d] rows of channel [%s], after it accepted row [%d]", committed, l.channel, last)
 	case committed > last:
 		// What an earlier run of the command had sent came in after this one asked for it.
-		fmt.Fprintf(l.w, "Note: Channel [%s] has %s by now; rows that it has are left out.\n", l.channel, counted(committed, "row"))
+		fmt.Fprintf(l.w, "Note: Channel [%s] has %s now; existing rows are skipped.\n", l.channel, counted(committed, "row"))
 		l.toSkip += committed - last
 	}
 	l.taken = committed
@@ -230,7 +230,7 @@ func (l *liveLoad) send(ctx context.Context, batch *liveRows) error {
 	l.requests++
 	l.progress.acknowledged(answer)
 	if l.o.maxBad > 0 && l.skipped > l.o.maxBad {
-		return fault.InvalidInput("[%d] rows can't be read and were left out; --max-parse-exceptions allows [%d]", l.skipped, l.o.maxBad)
+		return fault.InvalidInput("[%d] rows can't be read and were skipped; --max-parse-exceptions allows [%d]", l.skipped, l.o.maxBad)
 	}
 	return nil
 }
@@ -245,7 +245,7 @@ func (l *liveLoad) persist(ctx context.Context, do func() error) error {
 			return nil
 		}
 		if ctx.Err() != nil {
-			return fault.InvalidInput("The command was interrupted while the server did not answer")
+			return fault.InvalidInput("The command was interrupted while the server did not respond")
 		}
 		refusal, answered := errors.AsType[*pushRefusal](err)
 		if answered && !refusal.again() || !answered && !errors.Is(err, errNoServer) {
@@ -263,7 +263,7 @@ func (l *liveLoad) persist(ctx context.Context, do func() error) error {
 		l.repeated++
 		l.progress.show(l)
 		if l.clock.Sleep(ctx, wait) != nil {
-			return fault.InvalidInput("The command was interrupted while the server did not answer")
+			return fault.InvalidInput("The command was interrupted while the server did not respond")
 		}
 	}
 }
@@ -286,7 +286,7 @@ func (l *liveLoad) lost(err error, full bool) error {
 // back notes that the server answers.
 func (l *liveLoad) back() {
 	if !l.away.IsZero() {
-		fmt.Fprintln(l.w, "The server takes rows again.")
+		fmt.Fprintln(l.w, "The server accepts rows again.")
 	}
 	l.away = time.Time{}
 }
@@ -297,7 +297,8 @@ func (l *liveLoad) explain(err error) error {
 	if !ok || refusal.status != http.StatusBadRequest {
 		return err
 	}
-	return fault.InvalidInput("%s. Row 1 of this request is row [%d] of the input; --max-parse-exceptions says how many rows may be left out",
+	return fault.InvalidInput("%s. Row 1 of this request is row [%d] of the input; --max-parse-exceptions sets the number of rows that may "+
+		"be skipped",
 		strings.TrimRight(messageOf(err), "."), l.taken+1)
 }
 

@@ -42,8 +42,8 @@ func formOf(text []byte, delimiter string, ended bool) (rowForm, bool, error) {
 	case len(line) == 0:
 		return rowForm{}, false, nil
 	case bytes.ContainsFunc(line, isBinary) || whole && !utf8.Valid(line):
-		return rowForm{}, false, fault.InvalidInput("--live reads lines of text in UTF-8, and the input is not: " +
-			"it may be compressed or binary. Unpack it first, as in: zcat FILE | henge ingest - --into DATASOURCE --live; " +
+		return rowForm{}, false, fault.InvalidInput("--live reads lines of UTF-8 text, and the input is not UTF-8: " +
+			"it may be compressed or binary. Decompress it first, as in: zcat FILE | henge ingest - --into DATASOURCE --live; " +
 			"or load it as a file, without --live")
 	case line[0] == '[':
 		return rowForm{}, false, fault.InvalidInput("--live reads one JSON object per line, and the input is an array. " +
@@ -166,7 +166,7 @@ func (r *liveReader) take(ended bool) (*liveRows, error) {
 	r.rest = append(r.rest[:0], r.rest[from:]...)
 	r.scanned -= from
 	if len(r.rest) > maxLiveRow {
-		return found, fault.InvalidInput("A row has more than [%d] bytes, the most that --live takes. Is a quote open?", maxLiveRow)
+		return found, fault.InvalidInput("A row has more than [%d] bytes, the limit of --live. Is a quote not closed?", maxLiveRow)
 	}
 	return found, nil
 }

@@ -94,16 +94,16 @@ func TestLiveRefusals(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"-", "--live", "--replace"}, "--replace is for files"},
-		{[]string{"-", "--live", "--append"}, "--append is for files"},
-		{[]string{"-", "--live", "--dry-run"}, "--dry-run is for files"},
-		{[]string{"-", "--live", "--column", "a=BIGINT"}, "--column is for files"},
-		{[]string{"-", "--live", "--partitioned-by", "DAY"}, "--partitioned-by is for files"},
-		{[]string{"-", "--live", "--on-misfit", "null"}, "--on-misfit is for files"},
+		{[]string{"-", "--live", "--replace"}, "--replace is only for files"},
+		{[]string{"-", "--live", "--append"}, "--append is only for files"},
+		{[]string{"-", "--live", "--dry-run"}, "--dry-run is only for files"},
+		{[]string{"-", "--live", "--column", "a=BIGINT"}, "--column is only for files"},
+		{[]string{"-", "--live", "--partitioned-by", "DAY"}, "--partitioned-by is only for files"},
+		{[]string{"-", "--live", "--on-misfit", "null"}, "--on-misfit is only for files"},
 		{[]string{"-", "--live", "--header", "no"}, "--header=no"},
 		{[]string{"-", "--live", "--delimiter", ";"}, "not by [;]"},
 		{[]string{"-", "--live", "--channel", ""}, "must not be empty"},
-		{[]string{"a", "b", "--live"}, "there are [2]"},
+		{[]string{"a", "b", "--live"}, "but [2] are given"},
 		{[]string{"s3://a/b", "--live"}, "not [s3://a/b]"},
 		{[]string{".", "--live"}, "is a folder"},
 		{[]string{"no such file", "--live"}, "can't be read"},

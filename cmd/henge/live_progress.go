@@ -94,13 +94,13 @@ func (p *liveProgress) end(l *liveLoad) {
 	fmt.Fprintf(p.w, "%s of %s in %s (%s rows/s), %s", counted(sent, "row"), l.name, took.Round(time.Millisecond),
 		grouped(int64(float64(sent)/max(took.Seconds(), 1e-3))), counted(l.requests, "request"))
 	if l.skipped > 0 {
-		fmt.Fprintf(p.w, ", %s left out", wasWere(l.skipped, "row"))
+		fmt.Fprintf(p.w, ", %s skipped", wasWere(l.skipped, "row"))
 	}
 	if l.repeated > 0 {
-		fmt.Fprintf(p.w, ", %s sent again", wasWere(l.repeated, "request"))
+		fmt.Fprintf(p.w, ", %s repeated", wasWere(l.repeated, "request"))
 	}
 	fmt.Fprintln(p.w, ".")
 	if p.weak {
-		fmt.Fprintln(p.w, "Note: The server did not promise that each row counts once.")
+		fmt.Fprintln(p.w, "Note: The server does not guarantee that each row counts once.")
 	}
 }

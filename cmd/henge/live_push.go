@@ -99,7 +99,7 @@ func (p *pusher) committed(ctx context.Context) (int64, error) {
 	n, ok := answer.Committed.rows()
 	if !ok {
 		return 0, fault.InvalidInput("Channel [%s] is at offset [%s], which is not a number of rows: "+
-			"another program uses it. Choose another name", p.channel, string(answer.Committed))
+			"another program uses this channel. Choose another name", p.channel, string(answer.Committed))
 	}
 	return n, nil
 }
@@ -122,7 +122,7 @@ func (p *pusher) request(ctx context.Context, method, path, contentType string, 
 	text, err := io.ReadAll(io.LimitReader(resp.Body, 8<<20))
 	if resp.StatusCode >= 200 && resp.StatusCode < 300 {
 		if err != nil || json.Unmarshal(text, out) != nil {
-			return &noServerError{p.client.base, fmt.Errorf("the answer was cut off: %w", io.ErrUnexpectedEOF)}
+			return &noServerError{p.client.base, fmt.Errorf("the response was truncated: %w", io.ErrUnexpectedEOF)}
 		}
 		return nil
 	}

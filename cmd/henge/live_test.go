@@ -245,7 +245,7 @@ func TestLiveRowsWaitForAFullServer(t *testing.T) {
 	if diff := cmp.Diff(want, r.clock.slept); diff != "" {
 		t.Error(diff)
 	}
-	for _, want := range []string{"trying again", "takes rows again", "3 requests were sent again"} {
+	for _, want := range []string{"trying again", "accepts rows again", "3 requests were repeated"} {
 		if !strings.Contains(r.err.String(), want) {
 			t.Errorf("no %q in %s", want, r.err.String())
 		}

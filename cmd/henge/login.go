@@ -6,6 +6,7 @@ import (
 	"os"
 
 	"github.com/hengedb/henge/internal/clock"
+	"github.com/hengedb/henge/internal/secret"
 )
 
 // keyVariable names the variable of the environment with the API key of this program's requests.
@@ -15,8 +16,8 @@ const keyVariable = "HENGE_API_KEY"
 type signed struct {
 	http.RoundTripper
 	base *url.URL
-	// token returns a bearer token; "": there is none.
-	token func(r *http.Request) (string, error)
+	// token returns a bearer token; the zero Text: there is none.
+	token func(r *http.Request) (secret.Text, error)
 }
 
 // newTransport returns what sends the requests of a client through next, with the API key of the
@@ -28,12 +29,23 @@ func newTransport(base string, next http.RoundTripper) http.RoundTripper {
 	}
 	parsed.User = nil // log ins are kept by the server alone
 	kept := &logins{base: parsed.String(), clock: clock.System()}
-	return &signed{next, parsed, func(r *http.Request) (string, error) {
+	return &signed{next, parsed, func(r *http.Request) (secret.Text, error) {
 		if key := os.Getenv(keyVariable); key != "" {
-			return key, nil
+			return secret.NewText(key), nil
 		}
 		return kept.token(r)
 	}}
+}
+
+// useKey has the client send an API key, in place of that of the environment or a log in.
+func (c *client) useKey(key secret.Text) error {
+	parsed, err := url.Parse(c.base)
+	if err != nil {
+		return nil //nolint:nilerr // the first request says what is wrong
+	}
+	c.keyed = true
+	c.http = &http.Client{Transport: &signed{c.http.Transport, parsed, func(*http.Request) (secret.Text, error) { return key, nil }}}
+	return nil
 }
 
 // RoundTrip implements http.RoundTripper. Nobody but the server gets the token: other hosts that it
@@ -49,9 +61,9 @@ func (s *signed) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 		return nil, err
 	}
-	if token != "" {
+	if !token.IsZero() {
 		r = r.Clone(r.Context()) // the caller's request must stay as it is
-		r.Header.Set("Authorization", "Bearer "+token)
+		r.Header.Set("Authorization", "Bearer "+token.Reveal())
 	}
 	return s.RoundTripper.RoundTrip(r)
 }

@@ -50,15 +50,16 @@ func (b *progressBar) end() {
 	}
 }
 
-// readBar shows how much of the files was looked at, once that takes longer than a moment.
+// readBar shows how much of the files was looked at, or sent, once that takes longer than a moment.
 type readBar struct {
 	progressBar
-	next time.Time
+	doing string
+	next  time.Time
 }
 
-func newReadBar(w io.Writer, c clock.Clock, total int64) *readBar {
+func newReadBar(w io.Writer, c clock.Clock, doing string, total int64) *readBar {
 	now := c.Now()
-	return &readBar{progressBar: progressBar{w: w, clock: c, began: now, total: total}, next: now.Add(500 * time.Millisecond)}
+	return &readBar{progressBar: progressBar{w: w, clock: c, began: now, total: total}, doing: doing, next: now.Add(500 * time.Millisecond)}
 }
 
 func (b *readBar) show(read int64) {
@@ -68,7 +69,7 @@ func (b *readBar) show(read int64) {
 	}
 	b.next = now.Add(200 * time.Millisecond)
 	bar, left := b.draw(read, now.Sub(b.began).Seconds())
-	fmt.Fprintf(b.w, "\r%s reading the files: %s MB, %s left   ", bar, grouped(read>>20), left)
+	fmt.Fprintf(b.w, "\r%s %s the files: %s MB, %s left   ", bar, b.doing, grouped(read>>20), left)
 	b.drawn = true
 }
 

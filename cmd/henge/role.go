@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -15,13 +16,13 @@ import (
 )
 
 func roleCommand() *cobra.Command {
-	s := &security{}
+	s := &security{rolesOnly: true}
 	cmd := commandSet(&cobra.Command{
 		Use:   "role",
-		Short: "Add, list and delete roles, and give them permissions",
-		Long: `Add, list and delete roles, and give them permissions.
+		Short: "Manage roles and their permissions",
+		Long: `Manage roles and their permissions.
 
-A permission allows READ or WRITE of the resources of a type whose whole name matches a regular expression. WRITE does not include READ.
+A permission allows READ or WRITE on the resources of a type whose complete name matches a regular expression. WRITE does not include READ.
 The types are DATASOURCE (its name), STATE (STATE), CONFIG (CONFIG, and security for users and roles), EXTERNAL (EXTERNAL), VIEW,
 SYSTEM_TABLE and QUERY_CONTEXT.`,
 		Example: `  henge role add analyst --user admin
@@ -29,7 +30,7 @@ SYSTEM_TABLE and QUERY_CONTEXT.`,
   henge role show analyst --user admin`,
 	})
 	s.add(cmd)
-	cmd.AddCommand(roleAdd(s), roleGrant(s), roleShow(s), roleDelete(s), roleList(s))
+	cmd.AddCommand(roleAdd(s), roleGrant(s), limitSet(s, "role", "analyst"), roleShow(s), roleDelete(s), roleList(s))
 	return cmd
 }
 
@@ -39,16 +40,13 @@ func roleAdd(s *security) *cobra.Command {
 		Short:   "Add a role without permissions",
 		Example: `  henge role add analyst --user admin`,
 		Args:    exactly("the name of the role"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := s.open(cmd); err != nil {
-				return err
-			}
+		RunE: s.opened(func(cmd *cobra.Command, args []string) error {
 			if err := s.roles(cmd.Context(), http.MethodPost, nil, nil, "roles", args[0]); err != nil {
 				return err
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "added role %s, which allows nothing yet (henge role grant)\n", args[0])
+			fmt.Fprintf(cmd.OutOrStdout(), "added role %s without permissions (add them with henge role grant)\n", args[0])
 			return nil
-		},
+		}),
 	}
 }
 
@@ -63,6 +61,7 @@ type permission struct {
 type roleBody struct {
 	Users       []string     `json:"users"`
 	Permissions []permission `json:"permissions"`
+	Limits      auth.Limits  `json:"limits"`
 }
 
 func roleGrant(s *security) *cobra.Command {
@@ -72,9 +71,9 @@ func roleGrant(s *security) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "grant NAME READ|WRITE|READ,WRITE TYPE PATTERN",
 		Short: "Add a permission to a role",
-		Long: `Add a permission to a role: an action, a type of resources and a regular expression that has to match a whole name.
+		Long: `Add a permission to a role: an action, a resource type and a regular expression that must match the complete name.
 
-With --rows, --mask and --hide a role that reads a datasource sees only a part of it.`,
+With --rows, --mask and --hide the role sees only a part of the datasource.`,
 		Example: `  henge role grant analyst READ DATASOURCE 'wiki.*' --user admin
   henge role grant analyst READ STATE STATE --user admin
   henge role grant loader READ,WRITE DATASOURCE 'events|events_.*' --user admin
@@ -114,10 +113,10 @@ With --rows, --mask and --hide a role that reads a datasource sees only a part o
 		}
 		return nil
 	}
-	cmd.Flags().BoolVar(&replace, "replace", false, "replace all permissions of the role by this one")
-	cmd.Flags().StringVar(&rows, "rows", "", "SQL condition that the rows shown meet")
-	cmd.Flags().StringArrayVar(&masks, "mask", nil, "COLUMN=SQL expression that stands for the column; may be repeated")
-	cmd.Flags().StringArrayVar(&hidden, "hide", nil, "column that is not there; may be repeated")
+	cmd.Flags().BoolVar(&replace, "replace", false, "replace all permissions of the role with this one")
+	cmd.Flags().StringVar(&rows, "rows", "", "SQL condition of the visible rows")
+	cmd.Flags().StringArrayVar(&masks, "mask", nil, "COLUMN=SQL expression that replaces the column; may be repeated")
+	cmd.Flags().StringArrayVar(&hidden, "hide", nil, "column to hide; may be repeated")
 	return cmd
 }
 
@@ -191,13 +190,10 @@ func (s *security) role(cmd *cobra.Command, name string) (role roleBody, err err
 func roleShow(s *security) *cobra.Command {
 	return &cobra.Command{
 		Use:     "show NAME",
-		Short:   "Show what a role allows, and who has it",
+		Short:   "Show the permissions of a role, and its users",
 		Example: `  henge role show analyst --user admin`,
 		Args:    exactly("the name of the role"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := s.open(cmd); err != nil {
-				return err
-			}
+		RunE: s.opened(func(cmd *cobra.Command, args []string) error {
 			role, err := s.role(cmd, args[0])
 			if err != nil {
 				return err
@@ -218,8 +214,11 @@ func roleShow(s *security) *cobra.Command {
 			for _, p := range role.Permissions {
 				fmt.Fprintln(out, "allows: "+p.text())
 			}
+			for _, text := range limitTexts(role.Limits) {
+				fmt.Fprintln(out, "limit:  "+text)
+			}
 			return nil
-		},
+		}),
 	}
 }
 
@@ -231,24 +230,10 @@ func orNone(names []string) string {
 }
 
 func roleDelete(s *security) *cobra.Command {
-	return &cobra.Command{
-		Use:     "delete NAME...",
-		Short:   "Delete roles, also from the users and group mappings that have them",
-		Example: `  henge role delete analyst --user admin`,
-		Args:    atLeast("the name of the role"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := s.open(cmd); err != nil {
-				return err
-			}
-			for _, name := range args {
-				if err := s.roles(cmd.Context(), http.MethodDelete, nil, nil, "roles", name); err != nil {
-					return err
-				}
-				fmt.Fprintf(cmd.OutOrStdout(), "deleted role %s\n", name)
-			}
-			return nil
-		},
-	}
+	const short = "Delete roles, also from the users and group mappings that have them"
+	return s.deleting("role", short, func(ctx context.Context, name string) error {
+		return s.roles(ctx, http.MethodDelete, nil, nil, "roles", name)
+	})
 }
 
 func roleList(s *security) *cobra.Command {
@@ -256,11 +241,8 @@ func roleList(s *security) *cobra.Command {
 		Use:     "list",
 		Short:   "List roles",
 		Example: `  henge role list --user admin`,
-		Args:    cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := s.open(cmd); err != nil {
-				return err
-			}
+		Args:    noArguments,
+		RunE: s.opened(func(cmd *cobra.Command, _ []string) error {
 			var names []string
 			if err := s.roles(cmd.Context(), http.MethodGet, nil, &names, "roles"); err != nil {
 				return err
@@ -269,7 +251,7 @@ func roleList(s *security) *cobra.Command {
 				fmt.Fprintln(cmd.OutOrStdout(), name)
 			}
 			return nil
-		},
+		}),
 	}
 }
 

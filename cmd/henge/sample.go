@@ -20,23 +20,23 @@ func sampleCommand() *cobra.Command {
 	var start, span string
 	cmd := &cobra.Command{
 		Use:   "sample",
-		Short: "Print a realistic, deterministic stream of events as lines of JSON",
-		Long: `Print events of an imagined web shop as lines of JSON: the same seed gives the same events.
+		Short: "Print sample events as lines of JSON, the same every time",
+		Long: `Print events of a fictional web shop as lines of JSON: the same seed gives the same events.
 Each has a time, a session, a user, a page, a country, a device, a browser, an action, tags, a price,
 a quantity and a duration. Popularity is skewed, traffic follows the hours of the day, some values are missing.
 
-With --rate the events happen now, evenly spaced, until --rows of them are printed or the command is interrupted.`,
+With --rate the events have the current time and are evenly spaced, until --rows events are printed or the command is interrupted.`,
 		Example: `  henge sample --rows 1000000 > events.json
   henge sample --rows 50000 --start 2026-01-01 --span P1D --seed 7 | gzip > day.json.gz
   henge sample --rate 1000 | henge ingest - --into events --live`,
-		Args: cobra.NoArgs,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if o.rows < 0 {
 				return fault.InvalidInput("Rows [%d] must not be negative", o.rows)
 			}
 			if cmd.Flags().Changed("rate") {
 				if cmd.Flags().Changed("start") || cmd.Flags().Changed("span") {
-					return fault.InvalidInput("--rate prints events that happen now; --start and --span are for events of the past")
+					return fault.InvalidInput("--rate prints events with the current time; --start and --span are for past events")
 				}
 				if !cmd.Flags().Changed("rows") {
 					o.rows = math.MaxInt64
@@ -58,11 +58,11 @@ With --rate the events happen now, evenly spaced, until --rows of them are print
 			return writeSample(cmd.OutOrStdout(), o)
 		},
 	}
-	cmd.Flags().Int64Var(&o.rows, "rows", 100_000, "number of events; with --rate there is no end if not given")
-	cmd.Flags().Float64Var(&o.rate, "rate", 0, "events per second that happen now; without it they are of the past")
+	cmd.Flags().Int64Var(&o.rows, "rows", 100_000, "number of events; with --rate the default is no limit")
+	cmd.Flags().Float64Var(&o.rate, "rate", 0, "print this number of events per second, with the current time (default: past events)")
 	cmd.Flags().Uint64Var(&o.seed, "seed", 1, "seed of the generator")
 	cmd.Flags().StringVar(&start, "start", "2026-01-01", "time of the first event")
-	cmd.Flags().StringVar(&span, "span", "P7D", "time the events spread over, an ISO 8601 period")
+	cmd.Flags().StringVar(&span, "span", "P7D", "ISO 8601 period over which events are spread")
 	return cmd
 }
 

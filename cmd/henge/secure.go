@@ -20,6 +20,7 @@ import (
 	"github.com/hengedb/henge/internal/durable"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/keystore"
+	"github.com/hengedb/henge/internal/secret"
 )
 
 // renewBefore is how long before its end a certificate is made anew at a start.
@@ -31,7 +32,7 @@ type protection struct {
 	// settings are added to those of the user, where these say nothing else.
 	settings []string
 	// password is that of admin, if it was made now.
-	password string
+	password secret.Text
 	// certificate is that of the server, if it is not the user's.
 	certificate string
 	renewed     bool
@@ -48,7 +49,7 @@ const (
 // secure adds what --secure makes to the settings of a process with all roles.
 func (f *settingFlags) secure(set *config.Settings, roles []string) (*protection, *config.Settings, error) {
 	if len(roles) < len(cluster.Roles) {
-		return nil, nil, fault.InvalidInput("--secure is for one process with all roles; docs/tls.md says how a cluster is secured")
+		return nil, nil, fault.InvalidInput("--secure is only for one process with all roles; docs/tls.md describes how to secure a cluster")
 	}
 	made, err := makeSecurity(set, clock.System().Now())
 	if err != nil {
@@ -170,7 +171,7 @@ func (s *protection) passwords(add func(key, value string)) error {
 		return err
 	}
 	if fresh {
-		s.password = admin
+		s.password = secret.NewText(admin)
 	}
 	internal, _, err := s.passwordIn(internalFile)
 	if err != nil {
@@ -178,7 +179,8 @@ func (s *protection) passwords(add func(key, value string)) error {
 	}
 	const in, by = "service.auth.authenticator.local.", "service.auth.authorizer.local."
 	for _, pair := range [][2]string{
-		{"service.auth.authenticatorChain", `["local"]`}, {in + "type", "basic"}, {in + "authorizerName", "local"},
+		{"service.auth.authenticatorChain", `["keys","local"]`}, {"service.auth.authenticator.keys.type", "keys"},
+		{"service.auth.authenticator.keys.authorizerName", "local"}, {in + "type", "basic"}, {in + "authorizerName", "local"},
 		{in + "initialAdminPassword", admin}, {in + "initialInternalClientPassword", internal},
 		{"service.auth.authorizers", `["local"]`}, {by + "type", "basic"},
 		{"service.escalator.type", "basic"}, {"service.escalator.authorizerName", "local"},
@@ -195,7 +197,7 @@ func (s *protection) passwordIn(name string) (password string, fresh bool, err e
 	text, err := os.ReadFile(path)
 	if err == nil {
 		if password = strings.TrimSpace(string(text)); password == "" {
-			return "", false, fault.InvalidInput("File [%s] has no password; restore it, or delete the data directory to begin anew", path)
+			return "", false, fault.InvalidInput("File [%s] has no password; restore it, or delete the data directory to start over", path)
 		}
 		return password, false, nil
 	}
@@ -212,12 +214,12 @@ func (s *protection) passwordIn(name string) (password string, fresh bool, err e
 // tell says how to log in; the password only when it is made.
 func (s *protection) tell(url string) string {
 	var out strings.Builder
-	if s.password != "" {
-		fmt.Fprintf(&out, "A password was made for user admin: %s\nIt is also in %s; it is not printed again.\n", s.password,
+	if !s.password.IsZero() {
+		fmt.Fprintf(&out, "A password was created for user admin: %s\nIt is also in %s, and is not printed again.\n", s.password.Reveal(),
 			filepath.Join(s.folder, adminFile))
 	}
 	if s.renewed {
-		fmt.Fprintf(&out, "The certificate was made anew; give %s to clients that have the old one.\n", s.certificate)
+		fmt.Fprintf(&out, "The certificate was renewed; give %s to clients that have the old one.\n", s.certificate)
 	}
 	fmt.Fprintf(&out, "Log in: henge sql --server %s", url)
 	if s.certificate != "" {

@@ -14,6 +14,7 @@ import (
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/config"
 	"github.com/hengedb/henge/internal/role"
+	"github.com/hengedb/henge/internal/secret"
 	"github.com/hengedb/henge/internal/testkit/certs"
 	"github.com/hengedb/henge/internal/testkit/server"
 )
@@ -71,11 +72,11 @@ func askAs(url string, edit func(*login)) (string, error) {
 func TestSecureServer(t *testing.T) {
 	dir := t.TempDir()
 	made, url, stop := runSecure(t, dir)
-	if made.password == "" || !strings.HasPrefix(url, "https://localhost:") {
+	if made.password.IsZero() || !strings.HasPrefix(url, "https://localhost:") {
 		t.Fatalf("made %+v at %s", made, url)
 	}
 	said := made.tell(url)
-	for _, part := range []string{made.password, "--cacert " + made.certificate, "--user admin", adminFile, url} {
+	for _, part := range []string{made.password.Reveal(), "--cacert " + made.certificate, "--user admin", adminFile, url} {
 		if !strings.Contains(said, part) {
 			t.Errorf("[%s] is not in what is printed: %s", part, said)
 		}
@@ -96,13 +97,13 @@ func TestSecureServer(t *testing.T) {
 	}{
 		{"right", right, ""},
 		{"insecure", func(l *login) { right(l); l.trust.authority, l.trust.insecure = "", true }, ""},
-		{"nobody", func(l *login) { l.trust.authority = made.certificate }, "wants a user and a password"},
-		{"wrong password", func(l *login) { right(l); l.password = "x" }, "does not accept the password"},
-		{"authorities of the machine", func(l *login) { right(l); l.trust.authority = "" }, "--cacert FILE names the authority"},
+		{"nobody", func(l *login) { l.trust.authority = made.certificate }, "requires a user and a password"},
+		{"wrong password", func(l *login) { right(l); l.password = secret.NewText("x") }, "does not accept the password"},
+		{"authorities of the machine", func(l *login) { right(l); l.trust.authority = "" }, "set the authority of the server with --cacert FILE"},
 		{"stranger", func(l *login) { right(l); l.trust.authority = stranger }, "not signed by a trusted authority"},
 		{"no file", func(l *login) { l.trust.authority = "/nowhere" }, "[--cacert] can't be used: file [/nowhere]"},
 		{"no certificate", func(l *login) { l.trust.certificate = "/nowhere" }, "[--cert] can't be used"},
-		{"key alone", func(l *login) { l.trust.key = "x" }, "no --cert that it belongs to"},
+		{"key alone", func(l *login) { l.trust.key = "x" }, "--key needs --cert"},
 		{"both", func(l *login) { right(l); l.trust.insecure = true }, "not both"},
 	} {
 		warned, err := askAs(url, c.edit)
@@ -120,7 +121,7 @@ func TestSecureServer(t *testing.T) {
 
 	again, url, stop := runSecure(t, dir)
 	defer stop()
-	if again.password != "" || again.renewed || strings.Contains(again.tell(url), made.password) {
+	if !again.password.IsZero() || again.renewed || strings.Contains(again.tell(url), made.password.Reveal()) {
 		t.Errorf("the second start made %+v", again)
 	}
 	if _, err := askAs(url, right); err != nil {
@@ -147,9 +148,9 @@ func TestSecureKeepsWhatTheUserSays(t *testing.T) {
 	if _, err := makeSecurity(load(), now); err != nil {
 		t.Fatal(err)
 	}
-	for name, at := range map[string]time.Time{"the certificate ends soon": now.AddDate(2, 3, 0), "again": now.AddDate(4, 6, 0)} {
+	for _, at := range []time.Time{now.AddDate(2, 3, 0), now.AddDate(4, 6, 0)} { // each ends before the next
 		if s, err := makeSecurity(load(), at); err != nil || !s.renewed {
-			t.Errorf("%s: %+v, %v", name, s, err)
+			t.Errorf("a certificate that ends soon, at %v: %+v, %v", at, s, err)
 		}
 	}
 	if s, err := makeSecurity(load("service.host=h1.example.com"), now); err != nil || !s.renewed {

@@ -19,19 +19,27 @@ import (
 type security struct {
 	who                       login
 	authenticator, authorizer string
-	client                    *client
-	prefix                    string
+	// rolesOnly is the view of commands that need no authenticator.
+	rolesOnly bool
+	client    *client
+	prefix    string
 }
 
 // add adds the flags that all commands about users and roles have.
 func (s *security) add(cmd *cobra.Command) {
 	s.who.add(cmd.PersistentFlags(), "address of the server (its Router, or the leading Coordinator)")
 	flags := cmd.PersistentFlags()
-	flags.StringVar(&s.authenticator, "authenticator", "", "authenticator that keeps the passwords; needed if there are several")
-	flags.StringVar(&s.authorizer, "authorizer", "", "authorizer that keeps the roles; needed if there are several")
+	if s.rolesOnly {
+		// Scripts name it, since releases before this one wanted it.
+		flags.StringVar(&s.authenticator, "authenticator", "", "not needed")
+		_ = flags.MarkHidden("authenticator") // it was just added
+	} else {
+		flags.StringVar(&s.authenticator, "authenticator", "", "authenticator that stores the passwords; required if there are several")
+	}
+	flags.StringVar(&s.authorizer, "authorizer", "", "authorizer that stores the roles; required if there are several")
 }
 
-// open logs in and finds the names of the authenticator and the authorizer.
+// open logs in and finds the names of the authorizer and, where it is needed, the authenticator.
 func (s *security) open(cmd *cobra.Command) (err error) {
 	if s.client, err = s.who.client(cmd); err != nil {
 		return err
@@ -40,7 +48,7 @@ func (s *security) open(cmd *cobra.Command) (err error) {
 	const base = "/service-ext/basic-security"
 	var names map[string]bool
 	for _, s.prefix = range []string{"/proxy/coordinator" + base, base} { // of a Router, of a Coordinator
-		err = s.client.call(ctx, http.MethodGet, s.prefix+"/authentication/loadStatus", nil, &names)
+		err = s.client.call(ctx, http.MethodGet, s.prefix+"/authorization/loadStatus", nil, &names)
 		if f := fault.Find(err); f == nil || !strings.HasPrefix(f.Message, "the server answered 404") {
 			break
 		}
@@ -48,15 +56,44 @@ func (s *security) open(cmd *cobra.Command) (err error) {
 	if err != nil {
 		return err
 	}
-	if s.authenticator, err = choose(s.authenticator, "authenticator", names); err != nil {
+	if s.authorizer, err = choose(s.authorizer, "authorizer", names); err != nil || s.rolesOnly {
 		return err
 	}
 	names = nil
-	if err := s.client.call(ctx, http.MethodGet, s.prefix+"/authorization/loadStatus", nil, &names); err != nil {
+	if err := s.client.call(ctx, http.MethodGet, s.prefix+"/authentication/loadStatus", nil, &names); err != nil {
 		return err
 	}
-	s.authorizer, err = choose(s.authorizer, "authorizer", names)
+	s.authenticator, err = choose(s.authenticator, "authenticator", names)
 	return err
+}
+
+// opened makes what a command does of a function that needs the connection.
+func (s *security) opened(f func(cmd *cobra.Command, args []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		if err := s.open(cmd); err != nil {
+			return err
+		}
+		return f(cmd, args)
+	}
+}
+
+// deleting makes the command that deletes the things of a noun by their names.
+func (s *security) deleting(noun, short string, remove func(ctx context.Context, name string) error) *cobra.Command {
+	return &cobra.Command{
+		Use:     "delete NAME...",
+		Short:   short,
+		Example: "  henge " + noun + " delete NAME --user admin",
+		Args:    atLeast("the name of the " + noun),
+		RunE: s.opened(func(cmd *cobra.Command, args []string) error {
+			for _, name := range args {
+				if err := remove(cmd.Context(), name); err != nil {
+					return err
+				}
+				fmt.Fprintf(cmd.OutOrStdout(), "deleted %s %s\n", noun, name)
+			}
+			return nil
+		}),
+	}
 }
 
 // choose returns the name that was given, or the only one that there is.
@@ -64,10 +101,11 @@ func choose(given, noun string, names map[string]bool) (string, error) {
 	known := strings.Join(slices.Sorted(maps.Keys(names)), ", ")
 	switch {
 	case len(names) == 0:
-		return "", fault.InvalidInput("The server has no %s of type basic, so it keeps no users; docs/security.md says how to configure one",
+		return "", fault.InvalidInput("The server has no %s of type basic, so it does not store users; docs/security.md describes how to "+
+			"configure one",
 			noun)
 	case given == "" && len(names) > 1:
-		return "", fault.InvalidInput("The server has several of them: choose one with --%s: %s", noun, known)
+		return "", fault.InvalidInput("The server has several: choose one with --%s: %s", noun, known)
 	case given == "":
 		return known, nil
 	}
@@ -99,43 +137,6 @@ func escaped(name string, path []string) string {
 func says(err error, ending string) bool {
 	f := fault.Find(err)
 	return f != nil && strings.HasSuffix(f.Message, ending)
-}
-
-// commandSet makes a command of which only its subcommands do something.
-func commandSet(cmd *cobra.Command) *cobra.Command {
-	cmd.Args = func(cmd *cobra.Command, args []string) error {
-		if len(args) > 0 {
-			return fmt.Errorf("unknown command %q; %s --help lists the commands", args[0], cmd.CommandPath())
-		}
-		return nil
-	}
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
-	return cmd
-}
-
-// atLeast checks the number of arguments and says which are missing.
-func atLeast(names ...string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if len(args) < len(names) {
-			return fmt.Errorf("%s is missing; for example: %s", names[len(args)], firstExample(cmd))
-		}
-		return nil
-	}
-}
-
-// exactly is atLeast that takes nothing more.
-func exactly(names ...string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if len(args) > len(names) {
-			return fmt.Errorf("%q is one argument too many; for example: %s", args[len(names)], firstExample(cmd))
-		}
-		return atLeast(names...)(cmd, args)
-	}
-}
-
-func firstExample(cmd *cobra.Command) string {
-	line, _, _ := strings.Cut(strings.TrimSpace(cmd.Example), "\n")
-	return line
 }
 
 // missingRoles refuses roles that don't exist, before anything is changed.

@@ -1,17 +1,21 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"io"
+	"log/slog"
 	"os"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/hengedb/henge/cmd/henge/sdnotify"
 	"github.com/hengedb/henge/internal/budget"
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/config"
-	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/obs"
 	"github.com/hengedb/henge/internal/role"
 )
@@ -24,22 +28,22 @@ func serverCommand() *cobra.Command {
 		Short: "Run the server: all roles in one process on a data directory, or some roles of a cluster",
 		Long: `Run the server: all roles in one process, on a data directory that holds the metastore (SQLite), deep storage and caches.
 
-With roles (router, broker, coordinator, overlord, historical, worker) the process is one of a cluster. All its processes share a
-metastore (service.metadata.storage.type=postgresql) and deep storage, and each has a data directory of its own.
+With roles (router, broker, coordinator, overlord, historical, worker) the process is part of a cluster. All processes share a
+metastore (service.metadata.storage.type=postgresql) and deep storage, and each has its own data directory.
 
-Without settings it listens on the loopback interface only, on the ports of the interface: Router 8888, Coordinator 8081, Broker 8082,
-Historical 8083, Overlord 8090, worker 8091. It stops gracefully on SIGTERM and Ctrl-C; a second one stops it at once.
+By default it listens on the loopback interface only, on these ports: Router 8888, Coordinator 8081, Broker 8082,
+Historical 8083, Overlord 8090, worker 8091. It stops gracefully on SIGTERM and Ctrl-C; a second signal stops it immediately.
 
-Settings are properties. They come, later ones winning, from files, from the environment (service_broker_plaintextPort=0 for
-service.broker.plaintextPort) and from --set. --list-settings prints them all.`,
+Settings are properties. --set takes precedence over the environment (service_broker_plaintextPort=0 for
+service.broker.plaintextPort), and this over files. --list-settings prints all settings with their values; henge check-config checks them.`,
 		Example: `  henge server
   henge server --data /var/lib/henge --config common.runtime.properties
   henge server --secure
   henge server historical --set service.host=h1.example.com --config common.runtime.properties
   henge server --set service.api.aliases='["druid"]' --set service.memory.limit=4GiB`,
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			if list {
-				return listSettings(cmd)
+				return listSettings(cmd, where)
 			}
 			roles, err := role.ParseRoles(args)
 			if err != nil {
@@ -62,23 +66,32 @@ service.broker.plaintextPort) and from --set. --list-settings prints them all.`,
 			if err != nil {
 				return err
 			}
+			slog.SetDefault(log) // what libraries say has the same form
+			say := sayer(cmd.OutOrStdout(), settings.Text("service.log.format"))
+			if settings.Text("service.log.format") == "json" {
+				defer func() { err = loggedFailure(log, err) }()
+			}
 			budget.SpareThread()
-			n, err := role.Start(cmd.Context(), role.Options{Settings: settings, Roles: roles, Version: version, Clock: clock.System(), Log: log})
+			at, _ := revision()
+			n, err := role.Start(cmd.Context(), role.Options{
+				Settings: settings, Roles: roles, Version: version, Revision: at, Clock: clock.System(), Log: log,
+			})
 			if err != nil {
 				return err
 			}
-			fmt.Fprintln(cmd.OutOrStdout(), readyLine(n))
+			say(readyLine(n))
+			defer sdnotify.States(cmd.Context(), readyLine(n))()
 			if made != nil {
-				fmt.Fprintln(cmd.OutOrStdout(), made.tell(n.Addresses()[0].URL()))
+				say(made.tell(n.Addresses()[0].URL()))
 			}
 			return n.Wait(cmd.Context())
 		},
 	}
 	where.add(cmd)
-	cmd.Flags().BoolVar(&fresh, "new-metastore", false, "begin with an empty metastore where the file is missing, although deep storage has segments")
+	cmd.Flags().BoolVar(&fresh, "new-metastore", false, "create an empty metastore if its file is missing, even if deep storage has segments")
 	cmd.Flags().BoolVar(&secured, "secure", false,
-		"HTTPS in place of HTTP, and passwords: a certificate and a password for user admin are made at the first start")
-	cmd.Flags().BoolVar(&list, "list-settings", false, "print all properties with their defaults and stop")
+		"use HTTPS and passwords: the first start creates a certificate and a password for user admin")
+	cmd.Flags().BoolVar(&list, "list-settings", false, "print all settings with their values and the sources of these, and stop")
 	return cmd
 }
 
@@ -90,7 +103,7 @@ type settingFlags struct {
 
 func (f *settingFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.data, "data", "", "data directory (default ./henge-data)")
-	cmd.Flags().StringArrayVar(&f.files, "config", nil, "properties file; may be repeated, later ones win")
+	cmd.Flags().StringArrayVar(&f.files, "config", nil, "properties file; may be repeated, later files take precedence")
 	cmd.Flags().StringArrayVar(&f.set, "set", nil, "property as key=value; may be repeated")
 }
 
@@ -111,15 +124,22 @@ func readyLine(n *role.Node) string {
 	return fmt.Sprintf("henge %s ready in %s: %s", version, n.StartTook(), strings.Join(parts, ", "))
 }
 
-func listSettings(cmd *cobra.Command) error {
-	for _, p := range config.Properties {
-		fallback := p.Default
-		if p.Secret {
-			fallback = ""
-		}
-		if _, err := fmt.Fprintf(cmd.OutOrStdout(), "%s=%s\n    %s (%s)\n", p.Key, fallback, p.Doc, p.Kind); err != nil {
-			return fault.Runtime("The list can't be written: %v", err)
-		}
+// sayer returns what prints a message of a start for whoever waits for it: as a line, or with a log
+// in JSON as a record, which log shippers read. The password that is made at a first start is in
+// one, so records are not masked.
+func sayer(out io.Writer, format string) func(text string) {
+	if format != "json" {
+		return func(text string) { fmt.Fprintln(out, text) }
 	}
-	return nil
+	log := slog.New(slog.NewJSONHandler(out, nil))
+	return func(text string) { log.Info(text) }
+}
+
+// loggedFailure writes why a server does not start, or stops, as a record of the log.
+func loggedFailure(log *slog.Logger, err error) error {
+	if err == nil || errors.Is(err, errReported) || errors.Is(err, context.Canceled) {
+		return err
+	}
+	log.Error("server failed", "error", messageOf(err))
+	return &reportedError{err}
 }

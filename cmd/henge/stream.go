@@ -24,26 +24,21 @@ func streamCommand() *cobra.Command {
 	var who login
 	cmd := &cobra.Command{
 		Use:   "stream --kafka HOST[,HOST] --topic TOPIC --into DATASOURCE",
-		Short: "Load a topic of Kafka as it is written, and manage the supervisors that do so",
-		Long: `Load a topic of Kafka into a datasource, as it is written.
+		Short: "Load a Kafka topic continuously, and manage supervisors",
+		Long: `Load a Kafka topic into a datasource continuously.
 
-The command looks at the first records of the topic through the server, so it is the server that must reach Kafka. It chooses the column of
-the time by its values; without one the time is that of the records in Kafka. All other columns are found while records come. It shows the
-spec of the supervisor, which the next one can start from, and the rows that the first records become. Then it submits the spec, and follows
+The command reads the first records of the topic through the server, so the server must reach Kafka. It detects the time column from its
+values; without one, rows have the time of the record in Kafka. All other columns are discovered as records arrive. It prints the
+spec of the supervisor, which you can edit and reuse, and the rows of the first records. Then it submits the spec, and follows
 the supervisor until it reads.
 
-The supervisor goes on when this command has ended. The commands below list, show, suspend, resume and terminate supervisors.`,
+The supervisor keeps running when this command ends. The commands below list, show, suspend, resume and terminate supervisors.`,
 		Example: `  henge stream --kafka localhost:9092 --topic orders --into orders
   henge stream --kafka kafka-1:9092,kafka-2:9092 --topic clicks --into clicks --time at --rollup minute --sum bytes
   henge stream --kafka kafka:9093 --topic orders --into orders --property security.protocol=SASL_SSL --property sasl.mechanism=PLAIN ...
   henge stream --kafka localhost:9092 --topic orders --into orders --dry-run > spec.json
   henge stream status orders`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return fmt.Errorf("unknown command %q; %s --help lists the commands", args[0], cmd.CommandPath())
-			}
-			return nil
-		},
+		Args: onlyCommands,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if cmd.Flags().NFlag() == 0 {
 				return cmd.Help()
@@ -66,12 +61,15 @@ The supervisor goes on when this command has ended. The commands below list, sho
 		run        func(ctx context.Context, c *client, w io.Writer, id string) error
 	}{
 		{"list", "List the supervisors", func(ctx context.Context, c *client, w io.Writer, _ string) error { return listStreams(ctx, c, w) }},
-		{"status ID", "Show what a supervisor does: its tasks, its lag and its last errors", showStream},
-		{"suspend ID", "Let a supervisor publish what it has read, and read no more", steer("suspend", "is already suspended")},
-		{"resume ID", "Let a suspended supervisor go on where it ended", steer("resume", "is already running")},
-		{"terminate ID", "End a supervisor after it has published what it has read; the datasource stays", steer("terminate", "")},
+		{"status ID", "Show the state of a supervisor: its tasks, its lag and its last errors", showStream},
+		{"suspend ID", "Suspend a supervisor: it publishes the rows it has read and stops reading", steer("suspend", "is already suspended")},
+		{"resume ID", "Resume a suspended supervisor where it stopped", steer("resume", "is already running")},
+		{"terminate ID", "End a supervisor after it has published the rows it has read; the datasource is kept", steer("terminate", "")},
 	} {
-		wanted := strings.Count(c.use, " ")
+		wanted := noArguments
+		if strings.Contains(c.use, " ") {
+			wanted = exactly("the id of the supervisor")
+		}
 		run := func(cmd *cobra.Command, args []string) error {
 			client, err := who.client(cmd)
 			if err != nil {
@@ -79,7 +77,7 @@ The supervisor goes on when this command has ended. The commands below list, sho
 			}
 			return c.run(cmd.Context(), client, cmd.OutOrStdout(), strings.Join(args, ""))
 		}
-		cmd.AddCommand(&cobra.Command{Use: c.use, Short: c.short, Args: cobra.ExactArgs(wanted), RunE: run})
+		cmd.AddCommand(&cobra.Command{Use: c.use, Short: c.short, Args: wanted, RunE: run})
 	}
 	return cmd
 }
@@ -87,21 +85,22 @@ The supervisor goes on when this command has ended. The commands below list, sho
 // flags adds the flags by which a topic is loaded.
 func (o *streamOptions) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&o.kafka, "kafka", "", "addresses of Kafka, separated by commas; the server must reach them")
+	f.StringVar(&o.kafka, "kafka", "", "addresses of Kafka brokers, separated by commas; the server must reach them")
 	f.StringVar(&o.topic, "topic", "", "topic to load")
 	f.StringVar(&o.into, "into", "", "datasource to load into")
-	f.StringVar(&o.id, "id", "", "id of the supervisor; that of the datasource if not given")
+	f.StringVar(&o.id, "id", "", "id of the supervisor (default: the datasource)")
 	f.StringArrayVar(&o.properties, "property", nil, "property of the Kafka client as NAME=VALUE, such as security.protocol=SSL")
-	f.StringVar(&o.format, "input-format", "", "how the records are written, an input format as JSON; objects of JSON if not given")
-	f.StringVar(&o.survey.Time, "time", "", "column that holds the time; chosen by its values if not given")
-	f.StringVar(&o.survey.TimeFormat, "time-format", "", "how it holds the time: iso, posix (seconds), millis, micro, nano or a pattern")
-	f.StringVar(&o.rollup, "rollup", "", "merge rows of the same values within a minute, hour, .. and count them")
-	f.StringArrayVar(&o.sums, "sum", nil, "column to add up under the name sum_COLUMN, with --rollup")
+	f.StringVar(&o.format, "input-format", "", "input format of the records, as JSON (default: JSON objects)")
+	f.StringVar(&o.survey.Time, "time", "", "time column (default: detected from the values)")
+	f.StringVar(&o.survey.TimeFormat, "time-format", "", "format of the time column: iso, posix (seconds), millis, micro, nano or a "+
+		"pattern (default: detected)")
+	f.StringVar(&o.rollup, "rollup", "", "roll up: merge rows with equal values within a minute, hour, .. and count them")
+	f.StringArrayVar(&o.sums, "sum", nil, "with --rollup: column to sum, named sum_COLUMN")
 	f.StringVar(&o.partitionedBy, "partitioned-by", "DAY", "time chunk of a segment: HOUR, DAY, MONTH or YEAR")
-	f.BoolVar(&o.latest, "latest", false, "begin with the records that are written from now on, not with the first ones")
-	f.BoolVar(&o.update, "update", false, "replace the spec of a supervisor that is there already")
-	f.BoolVar(&o.dryRun, "dry-run", false, "show the spec and the rows, and stop")
-	f.DurationVar(&o.wait, "wait", streamWait, "how long to follow the supervisor until it reads; 0: not at all")
+	f.BoolVar(&o.latest, "latest", false, "start with new records, not with the first records of the topic")
+	f.BoolVar(&o.update, "update", false, "replace the spec of an existing supervisor")
+	f.BoolVar(&o.dryRun, "dry-run", false, "print the spec and the rows, and stop")
+	f.DurationVar(&o.wait, "wait", streamWait, "how long to wait until the supervisor reads; 0: do not wait")
 }
 
 // supervisorURL is the path of a supervisor.
@@ -124,8 +123,8 @@ func unknownStream(err error, id string) error {
 // steer returns the command that asks for an action. A supervisor that is in that state already is
 // no error: already is how the server says so.
 func steer(action, already string) func(context.Context, *client, io.Writer, string) error {
-	done := map[string]string{"suspend": "is suspended: it publishes what it has read, and reads no more",
-		"resume": "is resumed", "terminate": "ends: it publishes what it has read. A new one of the same id goes on where it ended"}[action]
+	done := map[string]string{"suspend": "is suspended: it publishes the rows it has read, and stops reading",
+		"resume": "is resumed", "terminate": "ends: it publishes the rows it has read. A new supervisor with the same id continues there"}[action]
 	return func(ctx context.Context, c *client, w io.Writer, id string) error {
 		err := c.call(ctx, http.MethodPost, supervisorURL(id, action), nil, nil)
 		if f := fault.Find(err); f != nil && already != "" && strings.Contains(f.Message, already) {
@@ -194,7 +193,7 @@ func listStreams(ctx context.Context, c *client, w io.Writer) error {
 		return err
 	}
 	if len(list) == 0 {
-		fmt.Fprintln(w, "There is no supervisor. Load a topic with: henge stream --kafka HOST --topic TOPIC --into DATASOURCE")
+		fmt.Fprintln(w, "There are no supervisors. Load a topic with: henge stream --kafka HOST --topic TOPIC --into DATASOURCE")
 		return nil
 	}
 	t := &table{w: bufio.NewWriter(w)}

@@ -22,7 +22,7 @@ func (o *streamOptions) follow(ctx context.Context, id string) error {
 		s, err := statusOfStream(ctx, o.client, id)
 		switch {
 		case ctx.Err() != nil:
-			fmt.Fprintf(o.err, "Supervisor [%s] goes on. Look at it with: henge stream status %s; end it with: henge stream terminate %s\n",
+			fmt.Fprintf(o.err, "Supervisor [%s] keeps running. See its state with: henge stream status %s; end it with: henge stream terminate %s\n",
 				id, id, id)
 			return ctx.Err()
 		case err != nil && !isAway(err):
@@ -46,7 +46,8 @@ func (o *streamOptions) follow(ctx context.Context, id string) error {
 			}
 		}
 		if o.clock.Now().Sub(began) >= o.wait {
-			return fault.Timeout("Supervisor [%s] does not read after %s: it is in state [%s]. It goes on; look at it with: henge stream status %s",
+			return fault.Timeout("Supervisor [%s] does not read after %s: it is in state [%s]. It keeps running; see its state with: henge "+
+				"stream status %s",
 				id, o.wait, shown, id)
 		}
 		if o.clock.Sleep(ctx, streamPause) != nil {
@@ -69,17 +70,17 @@ func (s *streamStatus) reads() bool {
 func adviceFor(s *streamStatus, id string) string {
 	switch s.Detailed {
 	case "UNABLE_TO_CONNECT_TO_STREAM":
-		return "It never reached the stream. Check the addresses, the topic and the properties of the client, " +
+		return "It could not connect to the stream. Check the addresses, the topic and the properties of the client, " +
 			"as the machine of the server sees them, and submit it again with --update, or end it with: henge stream terminate " + id
 	case "LOST_CONTACT_WITH_STREAM":
-		return "It reads on where it was when the stream is back; nothing is lost as long as the stream keeps its records"
+		return "It resumes when the stream is back; nothing is lost as long as the stream keeps its records"
 	case "UNHEALTHY_TASKS":
-		return fmt.Sprintf(`Its tasks fail. See why: henge sql -q "SELECT task_id, error_msg FROM sys.tasks WHERE datasource = %s `+
+		return fmt.Sprintf(`Its tasks fail. For the reason run: henge sql -q "SELECT task_id, error_msg FROM sys.tasks WHERE datasource = %s `+
 			`AND status = 'FAILED' ORDER BY created_time DESC LIMIT 3"`, quoteText(s.DataSource))
 	case "UNHEALTHY_SUPERVISOR":
-		return "The last errors say why; the log of the Overlord says more"
+		return "The last errors have the reason; the log of the Overlord has details"
 	case "SUSPENDED":
-		return "It goes on with: henge stream resume " + id
+		return "Resume it with: henge stream resume " + id
 	}
 	return ""
 }

@@ -48,7 +48,7 @@ var secretNames = []string{"password", "jaas", "secret"}
 func (o *streamOptions) check() error {
 	for _, name := range []string{"kafka", "topic", "into"} {
 		if map[string]string{"kafka": o.kafka, "topic": o.topic, "into": o.into}[name] == "" {
-			return fault.InvalidInput("--%s is missing. A topic is loaded like this: "+
+			return fault.InvalidInput("--%s is missing; for example: "+
 				"henge stream --kafka localhost:9092 --topic orders --into orders", name)
 		}
 	}
@@ -66,7 +66,7 @@ func (o *streamOptions) check() error {
 	}
 	switch {
 	case len(o.sums) > 0 && o.rollup == "":
-		return fault.InvalidInput("--sum adds up rows that are merged: it needs --rollup, for example --rollup minute")
+		return fault.InvalidInput("--sum needs --rollup, for example --rollup minute")
 	case o.rollup != "" && !slices.Contains(rollupPeriods, strings.ToLower(o.rollup)):
 		return fault.InvalidInput("Value [%s] of --rollup is unknown; use one of %s", o.rollup, strings.Join(rollupPeriods, ", "))
 	case !slices.Contains(streamChunks, strings.ToUpper(o.partitionedBy)):
@@ -93,8 +93,9 @@ func (o *streamOptions) run(ctx context.Context) error {
 	}
 	if !o.dryRun && !o.update {
 		if _, err := statusOfStream(ctx, o.client, id); err == nil {
-			return fault.InvalidInput("There is a supervisor [%s] already. See it with: henge stream status %s; replace its spec with --update, or "+
-				"give the new one another --id", id, id)
+			return fault.InvalidInput("Supervisor [%s] already exists. See its state with: henge stream status %s; replace its spec with "+
+				"--update, or "+
+				"choose another --id", id, id)
 		} else if f := fault.Find(err); f == nil || f.Category != fault.CategoryNotFound {
 			return err
 		}
@@ -173,9 +174,10 @@ func (o *streamOptions) sample(ctx context.Context, spec map[string]any) (*sampl
 		return &out, err
 	case strings.Contains(f.Message, "RecordSupplier"):
 		return nil, fault.InvalidInput("%s\nThe server must reach Kafka at [%s], and at the addresses that its brokers advertise "+
-			"(advertised.listeners). What secures the connection is given with --property, such as security.protocol=SASL_SSL", f.Message, o.kafka)
+			"(advertised.listeners). Set security properties of the connection with --property, such as "+
+			"security.protocol=SASL_SSL", f.Message, o.kafka)
 	case strings.Contains(f.Message, "has no partition"):
-		return nil, fault.InvalidInput("Topic [%s] is not there. Check --topic, or create the topic first", o.topic)
+		return nil, fault.InvalidInput("Topic [%s] does not exist. Check --topic, or create the topic first", o.topic)
 	}
 	return nil, err
 }
@@ -202,11 +204,11 @@ func (o *streamOptions) look(ctx context.Context) (*topicSurvey, error) {
 	}
 	switch {
 	case first.Read == 0 && o.survey.Time == "":
-		return nil, fault.InvalidInput("Topic [%s] has no records to look at. Write one first, or name the column of the time with --time",
+		return nil, fault.InvalidInput("Topic [%s] has no records. Write one first, or set the time column with --time",
 			o.topic)
 	case first.Read > 0 && lines.Len() == 0:
-		return nil, fault.InvalidInput("None of the first [%d] records is as --input-format says%s. The first one: %s", first.Read,
-			map[bool]string{true: ", which is JSON if not given"}[o.format == ""], first.Data[0].Error)
+		return nil, fault.InvalidInput("The first [%d] records do not match --input-format%s. The first one: %s", first.Read,
+			map[bool]string{true: " (default: JSON)"}[o.format == ""], first.Data[0].Error)
 	case lines.Len() == 0:
 		out.time, out.layout = o.survey.Time, o.survey.TimeFormat
 		return out, nil
@@ -242,12 +244,12 @@ func (o *streamOptions) learn(ctx context.Context, out *topicSurvey, lines strin
 	if out.time, out.layout = found.Time, found.TimeFormat; out.time == "" {
 		out.format, err = json.Marshal(map[string]any{"type": "kafka", "valueFormat": out.format})
 		out.time, out.layout = "kafka.timestamp", "millis"
-		out.notes = append(out.notes, "No column holds a time in each record, so the time is that of the record in Kafka; "+
-			"--time names another column.")
+		out.notes = append(out.notes, "No column has a time in every record, so rows have the time of the record in Kafka; "+
+			"set another column with --time.")
 		return err
 	}
 	if found.OtherFormat != "" {
-		out.notes = append(out.notes, fmt.Sprintf("That %q is %s is a guess, as all values are also times by %s.",
+		out.notes = append(out.notes, fmt.Sprintf("The format of %q is a guess: all values are %s, but also %s.",
 			out.time, out.layout, found.OtherFormat))
 	}
 	return nil
@@ -272,7 +274,7 @@ func (o *streamOptions) spec(found *topicSurvey) (map[string]any, error) {
 			kind = "longSum"
 		case "DOUBLE", "FLOAT":
 		case "":
-			return nil, fault.InvalidInput("No record that was looked at has the column [%s] of --sum", name)
+			return nil, fault.InvalidInput("Column [%s] of --sum is not in the sampled records", name)
 		default:
 			return nil, fault.InvalidInput("Column [%s] of --sum has values that are not numbers: it is a %s", name, known)
 		}
@@ -314,7 +316,7 @@ func (o *streamOptions) show(found *topicSurvey, rows *sampled) error {
 	if found.layout != "" {
 		layout = " (" + found.layout + ")"
 	}
-	fmt.Fprintf(o.err, "%s at %s: %s looked at, %s, time in %q%s\n", o.topic, o.kafka, counted(int64(rows.Read), "record"),
+	fmt.Fprintf(o.err, "%s at %s: %s sampled, %s, time in %q%s\n", o.topic, o.kafka, counted(int64(rows.Read), "record"),
 		counted(int64(len(rows.Schema)), "column"), found.time, layout)
 	for _, note := range found.notes {
 		fmt.Fprintf(o.err, "Note: %s\n", note)
@@ -357,7 +359,7 @@ func (o *streamOptions) show(found *topicSurvey, rows *sampled) error {
 		return err
 	}
 	if bad > 0 {
-		fmt.Fprintf(o.err, "\nNote: %s of them can't be read and would be left out. The first: %s\n", grouped(int64(bad)), example)
+		fmt.Fprintf(o.err, "\nNote: %s of them can't be read and would be skipped. The first: %s\n", grouped(int64(bad)), example)
 	}
 	fmt.Fprintln(o.err)
 	return nil

@@ -19,8 +19,8 @@ func TestStreamRefusals(t *testing.T) {
 		{"--kafka h --topic t --into d --partitioned-by WEEK", "use one of HOUR"},
 		{"--kafka h --topic t --into d --input-format csv", "is not JSON"},
 		{"--kafka h --topic t --into d --wait -1s", "must not be negative"},
-		{"lst", "unknown command"},
-		{"status", "accepts 1 arg"},
+		{"lst", "Command [lst] is unknown; did you mean [list]?"},
+		{"status", "The id of the supervisor is missing"},
 	} {
 		cmd := streamCommand()
 		cmd.SetArgs(append(strings.Fields(c.args), "--server", "http://127.0.0.1:1"))

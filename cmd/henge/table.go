@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/hengedb/henge/cmd/henge/termtext"
 )
 
 const (
@@ -51,17 +53,23 @@ func (t *table) add(row []json.RawMessage) {
 	}
 }
 
+// nullText is what stands for NULL. A text that reads the same is shown in quotes.
+const nullText = "NULL"
+
+// cellText keeps a value in its line.
+var cellText = strings.NewReplacer("\n", "⏎", "\r", "", "\t", " ")
+
 // cell is the text of a JSON value in a grid, whole if it stands alone in its row, as a line of a
 // plan does.
 func cell(raw json.RawMessage, alone bool) string {
-	text := string(raw)
-	if strings.HasPrefix(text, `"`) {
-		var s string
-		if json.Unmarshal(raw, &s) == nil {
-			text = s
-		}
+	text := plainText(raw)
+	switch {
+	case isNull(raw):
+		return nullText
+	case text == nullText:
+		return `"` + nullText + `"`
 	}
-	text = strings.NewReplacer("\n", "⏎", "\r", "", "\t", " ").Replace(text)
+	text = termtext.Harmless(cellText.Replace(text))
 	if !alone && utf8.RuneCountInString(text) > maxCellLength {
 		text = string([]rune(text)[:maxCellLength-1]) + "…"
 	}
@@ -76,7 +84,7 @@ func (t *table) begin() {
 	t.widths = make([]int, len(t.held[0]))
 	for _, row := range t.held {
 		for i, c := range row {
-			t.widths[i] = max(t.widths[i], utf8.RuneCountInString(c))
+			t.widths[i] = max(t.widths[i], termtext.Width(c))
 		}
 	}
 	for n, row := range t.held {
@@ -101,7 +109,7 @@ func (t *table) line(cells []string) {
 		}
 		pad := ""
 		if i < len(t.widths) {
-			pad = strings.Repeat(" ", max(0, t.widths[i]-utf8.RuneCountInString(c)))
+			pad = strings.Repeat(" ", max(0, t.widths[i]-termtext.Width(c)))
 		}
 		switch {
 		case i < len(t.numeric) && t.numeric[i]:

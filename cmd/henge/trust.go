@@ -25,10 +25,10 @@ type trust struct {
 // add adds the flags.
 func (t *trust) add(flags *pflag.FlagSet) {
 	flags.StringVar(&t.authority, "cacert", "",
-		"file with the authorities of servers with https, in PEM; default $"+authorityVariable+", else those of the machine")
-	flags.StringVar(&t.certificate, "cert", "", "file with the certificate that a server wants to see, in PEM")
-	flags.StringVar(&t.key, "key", "", "file with its key, if it is not in the same")
-	flags.BoolVar(&t.insecure, "insecure", false, "take any certificate of a server: somebody between could read along")
+		"file with trusted authorities in PEM; default $"+authorityVariable+", otherwise those of the machine")
+	flags.StringVar(&t.certificate, "cert", "", "file with the client certificate in PEM")
+	flags.StringVar(&t.key, "key", "", "file with the key of the client certificate, if it is a separate file")
+	flags.BoolVar(&t.insecure, "insecure", false, "accept any certificate: attackers could read the traffic")
 }
 
 // apply has a client go by the flags.
@@ -45,7 +45,7 @@ func (t *trust) apply(c *client, warn io.Writer) error {
 	}
 	switch {
 	case t.certificate == "" && t.key != "":
-		return fault.InvalidInput("There is --key, but no --cert that it belongs to")
+		return fault.InvalidInput("--key needs --cert")
 	case t.certificate != "":
 		path := t.certificate
 		if t.key != "" {
@@ -67,7 +67,7 @@ func (t *trust) apply(c *client, warn io.Writer) error {
 	}
 	transport := http.DefaultTransport.(*http.Transport).Clone() // it is one
 	transport.TLSClientConfig = config
-	c.http = &http.Client{Transport: newTransport(c.base, transport)}
+	c.http, c.plain = &http.Client{Transport: newTransport(c.base, transport)}, &http.Client{Transport: transport}
 	return nil
 }
 

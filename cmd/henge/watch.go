@@ -90,7 +90,7 @@ func watchTask(ctx context.Context, c *client, clk clock.Clock, id string, w io.
 		}
 		switch {
 		case done && status.Status.StatusCode == "FAILED":
-			message := "the task gave no reason"
+			message := "no reason was reported"
 			if status.Status.ErrorMsg != nil {
 				message = *status.Status.ErrorMsg
 			}
@@ -121,10 +121,10 @@ func (a *absence) wait(ctx context.Context, err error) error {
 	now := a.clock.Now()
 	if a.since.IsZero() {
 		a.since, a.pause = now, awayPause
-		fmt.Fprintf(a.w, "\nThe connection to %s is lost. Task [%s] was accepted and goes on when the server is back; waiting for it.\n", a.c.base, a.id)
+		fmt.Fprintf(a.w, "\nThe connection to %s is lost. Task [%s] was accepted and resumes when the server is back; waiting.\n", a.c.base, a.id)
 	}
 	if now.Sub(a.since) > awayFor {
-		return fault.InvalidInput("Task [%s] was accepted and goes on when the server is back; don't load again. %s. Follow it with: %s", a.id,
+		return fault.InvalidInput("Task [%s] was accepted and resumes when the server is back; do not load again. %s. Follow it with: %s", a.id,
 			strings.TrimRight(messageOf(err), "."), followCommand(a.c, a.id))
 	}
 	pause := a.pause

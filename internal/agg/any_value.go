@@ -1,12 +1,18 @@
 package agg
 
-import "github.com/hengedb/henge/internal/vector"
+import (
+	"math"
+
+	"github.com/hengedb/henge/internal/vector"
+)
 
 var anyValue = &Function{
-	Name: "ANY_VALUE", Doc: "Returns some value of the group, which may be NULL.",
-	Signature: "'ANY_VALUE(<expr>)'\n'ANY_VALUE(<expr>, <maxBytesPerStringInt>)'\n'ANY_VALUE(<expr>, <maxBytesPerStringInt>, <allValuesBoolean>)'", MinArgs: 1, MaxArgs: 1, MaxParams: 2, TakesNulls: true,
-	Duplicates: true,
-	result:     sizedType,
+	Name: "ANY_VALUE", Doc: "Returns an arbitrary value of the group, which may be NULL.",
+	Signature: "'ANY_VALUE(<expr>)'\n'ANY_VALUE(<expr>, <maxBytesPerStringInt>)'\n'ANY_VALUE(<expr>, <maxBytesPerStringInt>, " +
+		"<allValuesBoolean>)'", MinArgs: 1, MaxArgs: 1, MaxParams: 2, TakesNulls: true,
+	PicksRow: true, Native: NativeForm{NativeTyped, "Any"},
+	Duplicates: true, WholeTexts: []any{int64(math.MaxInt32), int64(1)}, ParamKinds: []ParamKind{AnyParam, BooleanParam},
+	result: sizedType,
 	// The count tells a group without rows from one whose value is null.
 	partial: func(s Spec) []vector.Type { return []vector.Type{vector.Long, sizedType(s)} },
 	create: func(s Spec) State {

@@ -12,9 +12,9 @@ var HyperUniqueType = vector.ComplexOf("hyperUnique")
 
 var approxCountDistinct = &Function{
 	Name: "APPROX_COUNT_DISTINCT", Aliases: []string{"APPROX_COUNT_DISTINCT_BUILTIN"},
-	Doc:       "Estimates how many different values there are, with a standard error of 2.3 %. It also reads hyperUnique columns.",
+	Doc:       "Estimates the number of distinct values with a standard error of 2.3 %. Also reads hyperUnique columns.",
 	Signature: "'APPROX_COUNT_DISTINCT(<STRING>)'\n'APPROX_COUNT_DISTINCT(<NUMERIC>)'\n'APPROX_COUNT_DISTINCT(COMPLEX<hyperUnique>)'",
-	MinArgs:   1, MaxArgs: 1, EmptyIsZero: true, Duplicates: true,
+	MinArgs:   1, MaxArgs: 1, EmptyIsZero: true, Duplicates: true, CountsDifferent: true, Native: NativeForm{Kind: NativeCardinality},
 	check:  countable,
 	result: always(vector.Long), partial: one(HyperUniqueType),
 	create: func(s Spec) State {

@@ -10,18 +10,19 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// defaultMaxBytes bounds one array or text when the call does not. The reference has 1 KiB, which
-// most real uses exceed.
+// defaultMaxBytes bounds one array or text when the call does not. Druid has 1 KiB, which most real
+// uses exceed.
 const defaultMaxBytes = 1 << 20
 
 var arrayAgg = &Function{
 	Name: "ARRAY_AGG", Doc: "Collects the values, NULLs included, in an array.",
 	Signature: "'ARRAY_AGG(<expr>)'\n'ARRAY_AGG(<expr>, <maxSizeBytes>)'", MinArgs: 1, MaxArgs: 1, MaxParams: 1, TakesNulls: true, InOrder: true,
-	SortedForm: "ARRAY_AGG_SORTED",
-	check:      func(s Spec) error { return s.sizeParam(0) },
-	result:     func(s Spec) vector.Type { return vector.ListOf(s.Args[0]) },
-	partial:    listOfArg,
-	create:     func(s Spec) State { return newCollect(s, s.Args[0], false) },
+	Gives: GivesArrays, ParamKinds: []ParamKind{LongParam}, SortedForm: "ARRAY_AGG_SORTED", OfLists: "ARRAY_CONCAT_AGG",
+	Native:  NativeForm{Kind: NativeArray},
+	check:   func(s Spec) error { return s.sizeParam(0) },
+	result:  func(s Spec) vector.Type { return vector.ListOf(s.Args[0]) },
+	partial: listOfArg,
+	create:  func(s Spec) State { return newCollect(s, s.Args[0], false) },
 }
 
 // arrayAggSorted runs ARRAY_AGG(DISTINCT x) over a window.
@@ -37,16 +38,18 @@ var arrayAggSorted = &Function{
 }
 
 var arrayConcatAgg = &Function{
-	Name: "ARRAY_CONCAT_AGG", Doc: "Joins the arrays that are not NULL into one.",
-	Signature: "'ARRAY_CONCAT_AGG(<ARRAY>)'\n'ARRAY_CONCAT_AGG(<ARRAY>, <maxSizeBytes>)'", MinArgs: 1, MaxArgs: 1, MaxParams: 1, InOrder: true,
-	DistinctForm: "ARRAY_CONCAT_AGG_DISTINCT",
-	check:        lists, result: argType, partial: argTypes,
+	Name: "ARRAY_CONCAT_AGG", Doc: "Concatenates the arrays that are not NULL.",
+	Signature: "'ARRAY_CONCAT_AGG(<ARRAY>)'\n'ARRAY_CONCAT_AGG(<ARRAY>, " +
+		"<maxSizeBytes>)'", MinArgs: 1, MaxArgs: 1, MaxParams: 1, InOrder: true,
+	ParamKinds: []ParamKind{LongParam}, DistinctForm: "ARRAY_CONCAT_AGG_DISTINCT", Native: NativeForm{Kind: NativeArrays},
+	check: lists, result: argType, partial: argTypes,
 	create: func(s Spec) State { return newCollect(s, s.Args[0].Elem(), true) },
 }
 
 // arrayConcatDistinct runs ARRAY_CONCAT_AGG(DISTINCT x), which is about the elements.
 var arrayConcatDistinct = &Function{
-	Name: "ARRAY_CONCAT_AGG_DISTINCT", Doc: "Collects the different elements of the arrays that are not NULL, in order.", Internal: true,
+	Name: "ARRAY_CONCAT_AGG_DISTINCT", Doc: "Collects the different elements of the arrays that are not " +
+		"NULL, in order.", Internal: true,
 	Signature: "'ARRAY_CONCAT_AGG_DISTINCT(<ARRAY>)'", MinArgs: 1, MaxArgs: 1, MaxParams: 1, Duplicates: true,
 	check: lists, result: argType, partial: argTypes,
 	create: func(s Spec) State {
@@ -69,7 +72,8 @@ func (s Spec) sizeParam(i int) error {
 		return nil
 	}
 	if n, ok := s.Params[i].(int64); !ok || n < 1 || n > math.MaxInt32 {
-		return fault.InvalidInput("The size of aggregation [%s] must be a whole number from [1] to [%d], not [%s]", s.Name, math.MaxInt32, constantText(s.Params[i]))
+		return fault.InvalidInput("The size of aggregation [%s] must be a whole number from [1] to "+
+			"[%d], not [%s]", s.Name, math.MaxInt32, constantText(s.Params[i]))
 	}
 	return nil
 }
@@ -156,7 +160,8 @@ func (s *collectState) keep(g uint32, v *vector.Vector, i int, size int64) {
 }
 
 func tooLarge(name string, max int64) error {
-	return fault.ResourceLimit("A result of [%s] would be larger than [%d] bytes; give the size it may have as the last argument.", name, max)
+	return fault.ResourceLimit("A result of [%s] would be larger than [%d] bytes; set its maximum size as the "+
+		"last argument.", name, max)
 }
 
 // valueSize is the size of a value that the limit of the call counts.

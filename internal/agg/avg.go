@@ -4,7 +4,9 @@ import "github.com/hengedb/henge/internal/vector"
 
 var avg = &Function{
 	Name: "AVG", Doc: "Returns the mean of the values that are not NULL.",
-	Signature: "'AVG(<NUMERIC>)'", MinArgs: 1, MaxArgs: 1, Casts: ToNumber, check: numeric, result: always(vector.Double), packing: means,
+	Signature: "'AVG(<NUMERIC>)'", MinArgs: 1, MaxArgs: 1, Casts: ToNumber, Gives: GivesOwn, MergesKept: true,
+	Native: NativeForm{Kind: NativeMean}, OfBlock: Mean,
+	check: numeric, result: always(vector.Double), packing: means,
 	partial: func(Spec) []vector.Type { return []vector.Type{vector.Double, vector.Long} },
 	create: func(s Spec) State {
 		switch s.Args[0].Kind {
@@ -53,5 +55,7 @@ func (s *avgState[T]) Final(lo, hi int) (*vector.Vector, error) {
 	}
 	return v, nil
 }
+
+func (s *avgState[T]) Clear() { s.sum.Clear(); s.n.Clear() }
 
 func (s *avgState[T]) Bytes() int64 { return s.sum.Bytes() + s.n.Bytes() }

@@ -7,14 +7,23 @@ import (
 )
 
 var (
-	bitAnd = bitwise("BIT_AND", "Combines the values bit by bit with AND.", -1, true, func(a, b int64) int64 { return a & b })
-	bitOr  = bitwise("BIT_OR", "Combines the values bit by bit with OR.", 0, true, func(a, b int64) int64 { return a | b })
-	bitXor = bitwise("BIT_XOR", "Combines the values bit by bit with exclusive OR.", 0, false, func(a, b int64) int64 { return a ^ b })
+	bitAnd = bitwise("BIT_AND", "bitwiseAnd", "Combines the values bit by bit with AND.", -1, true, GivesIntegers,
+		func(a, b int64) int64 { return a & b })
+	bitOr = bitwise("BIT_OR", "bitwiseOr", "Combines the values bit by bit with OR.", 0, true, GivesIntegers,
+		func(a, b int64) int64 { return a | b })
+	bitXor = bitwise("BIT_XOR", "bitwiseXor", "Combines the values bit by bit with exclusive OR.", 0, false, GivesOwn,
+		func(a, b int64) int64 { return a ^ b }).ofFractions()
 )
 
-func bitwise(name, doc string, start int64, duplicates bool, op func(a, b int64) int64) *Function {
+func (f *Function) ofFractions() *Function {
+	f.TakesFractions = true
+	return f
+}
+
+func bitwise(name, native, doc string, start int64, duplicates bool, gives Gives, op func(a, b int64) int64) *Function {
 	return &Function{
 		Name: name, Doc: doc, Signature: "'" + name + "(<INTEGER>)'", MinArgs: 1, MaxArgs: 1, Casts: ToLong, Duplicates: duplicates,
+		Gives: gives, Native: NativeForm{NativeBits, native},
 		check: func(s Spec) error {
 			if t := s.Args[0]; t.Kind != vector.KindLong && t != vector.ListOf(vector.String) {
 				return badType(s, 0)
@@ -58,7 +67,7 @@ func (s *bitState) add(g uint32, x int64) {
 }
 
 // addTexts adds the values of row i of a multi-value string, of which those that are no number
-// count as 0. A NULL among them makes the row nothing, as in the reference.
+// count as 0. A NULL among them makes the row nothing, as in Druid. See quirk Q001.
 func (s *bitState) addTexts(g uint32, v *vector.Vector, i int) {
 	lo, hi := v.ListAt(i)
 	for k := lo; k < hi; k++ {

@@ -6,8 +6,9 @@ import (
 )
 
 var bloomFilter = &Function{
-	Name: "BLOOM_FILTER", Doc: "Builds a Bloom filter of the values, NULL among them, for an expected number of different ones.",
+	Name: "BLOOM_FILTER", Doc: "Builds a Bloom filter of the values, including NULL, for an expected number of distinct values.",
 	Signature: "'BLOOM_FILTER(<COLUMN>, <numEntries>)'", MinArgs: 1, MaxArgs: 1, MinParams: 1, MaxParams: 1, Sketch: true, TakesNulls: true,
+	SeesCasts: true,
 	check: checks(countableOr(BloomType), func(s Spec) error {
 		n, err := s.wholeParam(0, 0)
 		if err != nil {

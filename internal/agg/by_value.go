@@ -10,7 +10,8 @@ var (
 func byValue(name, alias, which string, greatest bool) *Function {
 	return &Function{
 		Name: name, Aliases: []string{alias},
-		Doc:       "Returns the first argument of the row with the " + which + " second argument; of several such rows, the least, NULL first.",
+		Doc: "Returns the first argument of the row with the " + which + " key. If several rows have that key, returns the " +
+			"least value, NULL first.",
 		Signature: "'" + name + "(<expr>, <COMPARABLE_TYPE>)'", MinArgs: 2, MaxArgs: 2, TakesNulls: true, Duplicates: true,
 		check: func(s Spec) error {
 			if s.Args[1].Kind == vector.KindComplex {

@@ -8,8 +8,9 @@ var (
 		MinArgs: 1, MaxArgs: 1, Casts: ToBoolean, EmptyIsZero: true, check: truths, result: always(vector.Long), partial: one(vector.Long),
 		create: func(Spec) State { return &countIfState{} },
 	}
-	every = ofTruths("EVERY", "BOOL_AND", "Returns whether the condition is true in every row in which it is not NULL.", false)
-	some  = ofTruths("SOME", "BOOL_OR", "Returns whether the condition is true in some row.", true)
+	every = ofTruths("EVERY", "BOOL_AND", "Returns whether the condition is true in all rows. Rows where it is NULL "+
+		"are ignored.", false)
+	some = ofTruths("SOME", "BOOL_OR", "Returns whether the condition is true in at least one row.", true)
 )
 
 // ofTruths describes a function of booleans, which are 0 and 1, so that it is an extreme of theirs.

@@ -3,8 +3,9 @@ package agg
 import "github.com/hengedb/henge/internal/vector"
 
 var count = &Function{
-	Name: "COUNT", Doc: "Counts the rows, or with arguments those in which none is NULL.",
-	Signature: "'COUNT()'\n'COUNT(<ANY>)'", MaxArgs: 64, EmptyIsZero: true,
+	Name: "COUNT", Doc: "Counts the rows. With arguments, counts the rows in which all arguments are not NULL.",
+	Signature: "'COUNT()'\n'COUNT(<ANY>)'", MaxArgs: 64, EmptyIsZero: true, Counts: true, MergedBy: "SUM", OfBlock: ValueCount,
+	Native: NativeForm{Kind: NativeCount},
 	result: always(vector.Long), partial: one(vector.Long),
 	create: func(Spec) State { return &countState{} },
 }
@@ -67,5 +68,7 @@ func (s *countState) Partial(lo, hi int) []*vector.Vector {
 func (s *countState) Final(lo, hi int) (*vector.Vector, error) {
 	return vector.FromLongs(copied(s.n, lo, hi)), nil
 }
+
+func (s *countState) Clear() { s.n = emptied(s.n) }
 
 func (s *countState) Bytes() int64 { return 8 * int64(cap(s.n)) }

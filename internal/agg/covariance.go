@@ -9,30 +9,31 @@ import (
 // The functions of pairs of numbers, as SQL:2003 has them: the first argument is the dependent y,
 // the second the independent x, and pairs of which one is NULL do not count.
 var (
-	corr     = ofPairs("CORR", "Returns the correlation coefficient of the pairs; NULL where one of the two does not vary.", pairs.correlation)
-	covarPop = ofPairs("COVAR_POP", "Returns the covariance of the pairs as a whole population.",
+	corr     = ofPairs("CORR", "Returns the correlation coefficient. Returns NULL if either argument is constant.", pairs.correlation)
+	covarPop = ofPairs("COVAR_POP", "Returns the population covariance.",
 		func(p pairs) (float64, bool) { return p.sxy / p.n, p.n > 0 })
-	covarSamp = ofPairs("COVAR_SAMP", "Returns the covariance of the pairs as a sample; NULL for fewer than two.",
+	covarSamp = ofPairs("COVAR_SAMP", "Returns the sample covariance. Returns NULL for fewer than two pairs.",
 		func(p pairs) (float64, bool) { return p.sxy / (p.n - 1), p.n > 1 })
 
-	regrAvgX = ofPairs("REGR_AVGX", "Returns the mean of the second argument over the pairs.",
+	regrAvgX = ofPairs("REGR_AVGX", "Returns the mean of x over the pairs.",
 		func(p pairs) (float64, bool) { return p.meanX, p.n > 0 })
-	regrAvgY = ofPairs("REGR_AVGY", "Returns the mean of the first argument over the pairs.",
+	regrAvgY = ofPairs("REGR_AVGY", "Returns the mean of y over the pairs.",
 		func(p pairs) (float64, bool) { return p.meanY, p.n > 0 })
-	regrSXX = ofPairs("REGR_SXX", "Returns the sum of the squared distances of the second argument from its mean, over the pairs.",
+	regrSXX = ofPairs("REGR_SXX", "Returns the sum of the squared deviations of x from its mean.",
 		func(p pairs) (float64, bool) { return p.sxx, p.n > 0 })
-	regrSYY = ofPairs("REGR_SYY", "Returns the sum of the squared distances of the first argument from its mean, over the pairs.",
+	regrSYY = ofPairs("REGR_SYY", "Returns the sum of the squared deviations of y from its mean.",
 		func(p pairs) (float64, bool) { return p.syy, p.n > 0 })
-	regrSXY = ofPairs("REGR_SXY", "Returns the sum of the products of both arguments' distances from their means, over the pairs.",
+	regrSXY = ofPairs("REGR_SXY", "Returns the sum of the products of the deviations of x and y from their means.",
 		func(p pairs) (float64, bool) { return p.sxy, p.n > 0 })
-	regrSlope = ofPairs("REGR_SLOPE", "Returns the slope of the line that fits the pairs best; NULL where the second argument does not vary.",
+	regrSlope = ofPairs("REGR_SLOPE", "Returns the slope of the least-squares line. Returns NULL if x is constant.",
 		func(p pairs) (float64, bool) { return p.sxy / p.sxx, p.sxx > 0 })
-	regrIntercept = ofPairs("REGR_INTERCEPT", "Returns where the line that fits the pairs best has x = 0; NULL where the second argument does not vary.",
+	regrIntercept = ofPairs("REGR_INTERCEPT", "Returns the intercept of the least-squares line. Returns NULL if x is constant.",
 		func(p pairs) (float64, bool) { return p.meanY - p.sxy/p.sxx*p.meanX, p.sxx > 0 })
-	regrR2 = ofPairs("REGR_R2", "Returns how much of the first argument's variance the line that fits the pairs best explains, from 0 to 1.", pairs.determination)
+	regrR2 = ofPairs("REGR_R2", "Returns the share of the variance of y, from 0 to 1, that the least-squares "+
+		"line explains.", pairs.determination)
 
 	regrCount = &Function{
-		Name: "REGR_COUNT", Doc: "Counts the pairs of which neither is NULL.", Signature: "'REGR_COUNT(<NUMERIC>, <NUMERIC>)'", MinArgs: 2, MaxArgs: 2,
+		Name: "REGR_COUNT", Doc: "Counts the pairs in which both arguments are not NULL.", Signature: "'REGR_COUNT(<NUMERIC>, <NUMERIC>)'", MinArgs: 2, MaxArgs: 2,
 		Casts: ToDouble, EmptyIsZero: true, check: doubles, result: always(vector.Long), partial: one(vector.Long),
 		create: func(Spec) State { return &countState{} },
 	}

@@ -12,10 +12,10 @@ const hllForms = "'$F(<COLUMN>)'\n'$F(<COLUMN>, <lgK>)'\n'$F(<COLUMN>, <lgK>, <t
 var dsHLL = hllFunction("DS_HLL", "Builds an HLL sketch of the values, or merges HLL sketches.", false, "")
 
 var approxCountDistinctHLL = hllFunction("APPROX_COUNT_DISTINCT_DS_HLL",
-	"Estimates with an HLL sketch how many different values there are. It also reads columns of HLL sketches.", false, "DS_HLL")
+	"Estimates the number of distinct values with an HLL sketch. Also reads columns of HLL sketches.", false, "DS_HLL")
 
 var approxCountDistinctHLLUTF8 = hllFunction("APPROX_COUNT_DISTINCT_DS_HLL_UTF8",
-	"Estimates with an HLL sketch, for which text is hashed as UTF-8, how many different strings there are.", true, "DS_HLL_UTF8")
+	"Estimates the number of distinct strings with an HLL sketch that hashes strings as UTF-8.", true, "DS_HLL_UTF8")
 
 // dsHLLUTF8 is what native aggregators with the encoding utf8 are.
 var dsHLLUTF8 = internalFunction(hllFunction("DS_HLL_UTF8", "Builds an HLL sketch for which text is hashed as UTF-8.", true, ""))
@@ -31,13 +31,19 @@ func hllFunction(name, doc string, utf8 bool, sketchName string) *Function {
 	keep := sketchName == ""
 	f := &Function{
 		Name: name, Doc: doc, Signature: signature(hllForms, name), MinArgs: 1, MaxArgs: 1, MaxParams: 2, EmptyIsZero: !keep, Sketch: true, TakesTexts: utf8,
-		SketchName: sketchName,
-		check:      checks(countableOr(HLLType), hllParams),
-		result:     always(vector.Long), partial: one(HLLType),
+		SketchName: sketchName, CountsDifferent: true,
+		check:  checks(countableOr(HLLType), hllParams),
+		result: always(vector.Long), partial: one(HLLType),
 		create: func(s Spec) State { return newHLLState(s, utf8, keep) },
+	}
+	if !utf8 {
+		f.Native.Kind = NativeHLL
 	}
 	if keep {
 		f.result = always(HLLType)
+		if !utf8 {
+			f.Finishes, f.ReadBy = FinishesIfAsked, "$HLL_READ"
+		}
 	}
 	return f
 }

@@ -9,6 +9,7 @@ import (
 var dsQuantiles = &Function{
 	Name: "DS_QUANTILES_SKETCH", Doc: "Builds a quantiles sketch of the values, or merges quantiles sketches.",
 	Signature: "'DS_QUANTILES_SKETCH(<COLUMN>)'\n'DS_QUANTILES_SKETCH(<COLUMN>, <k>)'", MinArgs: 1, MaxArgs: 1, MaxParams: 1, Sketch: true, TakesNumbers: true,
+	Finishes: FinishesIfAsked,
 	check: checks(numericOr(QuantilesType), func(s Spec) error {
 		_, err := s.quantilesK(0)
 		return err
@@ -27,9 +28,9 @@ var dsQuantiles = &Function{
 }
 
 var approxQuantileDS = &Function{
-	Name: "APPROX_QUANTILE_DS", Doc: "Estimates with a quantiles sketch the value below which a fraction of the values lies.",
+	Name: "APPROX_QUANTILE_DS", Doc: "Estimates a quantile with a quantiles sketch.",
 	Signature: "'APPROX_QUANTILE_DS(<COLUMN>, <fraction>)'\n'APPROX_QUANTILE_DS(<COLUMN>, <fraction>, <k>)'",
-	MinArgs:   1, MaxArgs: 1, MinParams: 1, MaxParams: 2, Sketch: true, TakesNumbers: true,
+	Gives:     GivesOwn, MinArgs: 1, MaxArgs: 1, MinParams: 1, MaxParams: 2, Sketch: true, TakesNumbers: true,
 	check: checks(numericOr(QuantilesType), func(s Spec) error {
 		if _, err := s.fraction(0); err != nil {
 			return err
@@ -79,8 +80,8 @@ func (s Spec) quantilesK(i int) (int, error) {
 	return int(k), sketch.CheckQuantiles(k)
 }
 
-// fraction returns constant i as a fraction from 0 to 1. The reference reads it as a float, which
-// shows where ranks are compared.
+// fraction returns constant i as a fraction from 0 to 1. Druid reads it as a float, which shows
+// where ranks are compared. See quirk Q003.
 func (s Spec) fraction(i int) (float64, error) {
 	if i >= len(s.Params) {
 		return 0, fault.InvalidInput("Aggregation [%s] needs a fraction", s.Name)

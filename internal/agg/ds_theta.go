@@ -14,7 +14,7 @@ const thetaForms = "'$F(<COLUMN>)'\n'$F(<COLUMN>, <size>)'"
 var dsTheta = thetaFunction("DS_THETA", "Builds a theta sketch of the values, or merges theta sketches.", "")
 
 var approxCountDistinctTheta = thetaFunction("APPROX_COUNT_DISTINCT_DS_THETA",
-	"Estimates with a theta sketch how many different values there are. It also reads columns of theta sketches.", "DS_THETA")
+	"Estimates the number of distinct values with a theta sketch. Also reads columns of theta sketches.", "DS_THETA")
 
 // thetaFunction returns the function that gives a theta sketch, or the estimate of the sketch that
 // the function called sketchName gives.
@@ -22,12 +22,13 @@ func thetaFunction(name, doc, sketchName string) *Function {
 	keep := sketchName == ""
 	f := &Function{
 		Name: name, Doc: doc, Signature: signature(thetaForms, name), MinArgs: 1, MaxArgs: 1, MaxParams: 1, EmptyIsZero: !keep, Sketch: true,
-		SketchName: sketchName,
-		check:      checks(countableOr(ThetaType), func(s Spec) error { _, err := s.entries(defaultThetaSize, leastKeys); return err }),
-		result:     always(vector.Long), partial: one(ThetaType),
+		SketchName: sketchName, CountsDifferent: true,
+		check:  checks(countableOr(ThetaType), func(s Spec) error { _, err := s.entries(defaultThetaSize, leastKeys); return err }),
+		result: always(vector.Long), partial: one(ThetaType),
 		create: func(s Spec) State { return newThetaState(s, keep) },
 	}
 	if keep {
+		f.Finishes = FinishesIfAsked
 		f.result = always(ThetaType)
 	}
 	return f
@@ -44,7 +45,8 @@ func (s Spec) entries(def, least int64) (int, error) {
 		return 0, err
 	}
 	if n < least || n > 1<<26 || n&(n-1) != 0 {
-		return 0, fault.InvalidInput("The size of aggregation [%s] must be a power of two from [%d] to [%d], not [%d]", s.Name, least, 1<<26, n)
+		return 0, fault.InvalidInput("The size of aggregation [%s] must be a power of two from [%d] to "+
+			"[%d], not [%d]", s.Name, least, 1<<26, n)
 	}
 	return int(n), nil
 }

@@ -10,14 +10,15 @@ import (
 const maxTupleArgs = 1 + sketch.MaxTupleValues
 
 // defaultTupleSize is the size of tuple sketches that do not give one: that of the library which
-// the reference uses.
+// Druid uses. See quirk Q008.
 const defaultTupleSize = 4096
 
 var dsTuple = &Function{
-	Name: "DS_TUPLE_DOUBLES", Doc: "Builds a tuple sketch: the different keys, each with the sums of its numbers. Or it merges tuple sketches.",
+	Name: "DS_TUPLE_DOUBLES", Doc: "Builds a tuple sketch, which holds distinct keys with the sums of their numbers, or merges " +
+		"tuple sketches.",
 	Signature: "'DS_TUPLE_DOUBLES(<key>, <NUMERIC>, ...)'\n'DS_TUPLE_DOUBLES(<key>, <NUMERIC>, ..., <nominalEntries>)'\n" +
 		"'DS_TUPLE_DOUBLES(<sketch>)'\n'DS_TUPLE_DOUBLES(<sketch>, <nominalEntries>)'",
-	MinArgs: 1, MaxArgs: maxTupleArgs, MaxParams: 2, Sketch: true,
+	MinArgs: 1, MaxArgs: maxTupleArgs, MaxParams: 2, Sketch: true, Keyed: true, Finishes: FinishesUnlessAsked,
 	check: func(s Spec) error {
 		if _, err := s.tupleSize(); err != nil {
 			return err

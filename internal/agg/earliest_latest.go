@@ -1,27 +1,33 @@
 package agg
 
 import (
+	"math"
 	"strings"
 
 	"github.com/hengedb/henge/internal/vector"
 )
 
 var (
-	earliest = byTime("EARLIEST", "Returns the value of the row with the least __time.",
-		"'EARLIEST(<expr>)'\n'EARLIEST(<expr>, <maxBytesPerStringInt>)'", false)
-	earliestBy = byTime("EARLIEST_BY", "Returns the value of the row with the least of the given time.",
-		"'EARLIEST_BY(<expr>, <timeColumn>)'\n'EARLIEST_BY(<expr>, <timeColumn>, <maxBytesPerStringInt>)'", false)
-	latest = byTime("LATEST", "Returns the value of the row with the greatest __time.",
-		"'LATEST(<expr>)'\n'LATEST(<expr>, <maxBytesPerStringInt>)'", true)
-	latestBy = byTime("LATEST_BY", "Returns the value of the row with the greatest of the given time.",
-		"'LATEST_BY(<expr>, <timeColumn>)'\n'LATEST_BY(<expr>, <timeColumn>, <maxBytesPerStringInt>)'", true)
+	earliest = byTime("EARLIEST", "Returns the value of the earliest row by __time.",
+		"'EARLIEST(<expr>)'\n'EARLIEST(<expr>, <maxBytesPerStringInt>)'", false, true)
+	earliestBy = byTime("EARLIEST_BY", "Returns the value of the earliest row by a given timestamp.",
+		"'EARLIEST_BY(<expr>, <timeColumn>)'\n'EARLIEST_BY(<expr>, <timeColumn>, <maxBytesPerStringInt>)'", false, false)
+	latest = byTime("LATEST", "Returns the value of the latest row by __time.",
+		"'LATEST(<expr>)'\n'LATEST(<expr>, <maxBytesPerStringInt>)'", true, true)
+	latestBy = byTime("LATEST_BY", "Returns the value of the latest row by a given timestamp.",
+		"'LATEST_BY(<expr>, <timeColumn>)'\n'LATEST_BY(<expr>, <timeColumn>, <maxBytesPerStringInt>)'", true, false)
 )
 
 // byTime describes a function of (value, time); both forms run the same, as the binder adds __time
 // to the one without.
-func byTime(name, doc, signature string, last bool) *Function {
+func byTime(name, doc, signature string, last, implied bool) *Function {
+	native := NativeForm{NativeTyped, "First"}
+	if last {
+		native.Name = "Last"
+	}
 	return &Function{
 		Name: name, Doc: doc, Signature: signature, MinArgs: 2, MaxArgs: 2, MaxParams: 1, TakesNulls: true, ByTime: true, Duplicates: true,
+		TimeImplied: implied, PicksRow: true, Last: last, Native: native, WholeTexts: []any{int64(math.MaxInt32)},
 		check: func(s Spec) error {
 			if s.Args[1].Kind != vector.KindLong {
 				return badType(s, 1)

@@ -11,7 +11,8 @@ import (
 )
 
 var mode = &Function{
-	Name: "MODE", Doc: "Returns the most frequent value, exactly; of several, the least.", Signature: "'MODE(<expr>)'", MinArgs: 1, MaxArgs: 1,
+	Name: "MODE", Doc: "Returns the exact most frequent value. If several values are equally frequent, returns " +
+		"the least.", Signature: "'MODE(<expr>)'", MinArgs: 1, MaxArgs: 1,
 	check: scalars, result: argType, partial: tallyTypes,
 	create: func(s Spec) State { return newTally(s.Args[0], 0, 0) },
 }
@@ -25,12 +26,14 @@ const (
 )
 
 var approxTopK = &Function{
-	Name: "APPROX_TOP_K", Doc: "Returns the given number of most frequent values, the most frequent first; exact while a group has no more than " +
-		"2048 different values, or 64 for each that is asked for.",
+	Name: "APPROX_TOP_K", Doc: "Returns the most frequent values, the most frequent first. The result is exact while a group " +
+		"has at most " +
+		"2048 distinct values, or 64 for each value requested.",
 	Signature: "'APPROX_TOP_K(<expr>, <count>)'", MinArgs: 1, MaxArgs: 1, MinParams: 1, MaxParams: 1,
 	check: func(s Spec) error {
 		if k, ok := s.Params[0].(int64); !ok || k < 1 || k > maxTopK {
-			return fault.InvalidInput("The count of aggregation [%s] must be a whole number from [1] to [%d], not [%v]", s.Name, maxTopK, s.Params[0])
+			return fault.InvalidInput("The count of aggregation [%s] must be a whole number from [1] to "+
+				"[%d], not [%v]", s.Name, maxTopK, s.Params[0])
 		}
 		return scalars(s)
 	},

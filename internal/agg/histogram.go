@@ -10,7 +10,8 @@ import (
 // them.
 
 var approxHistogram = &Function{
-	Name: "$APPROX_HISTOGRAM", Doc: "Builds an approximate histogram of the values, or merges such.", Internal: true, Sketch: true, TakesNumbers: true,
+	Name: "$APPROX_HISTOGRAM", Doc: "Builds an approximate histogram of the values, or " +
+		"merges such.", Internal: true, Sketch: true, TakesNumbers: true,
 	MinArgs: 1, MaxArgs: 1, MaxParams: 1,
 	check:  checks(numericOr(ApproxHistogramType), func(s Spec) error { _, err := s.resolution(0); return err }),
 	result: always(ApproxHistogramType), partial: one(ApproxHistogramType),
@@ -21,7 +22,7 @@ var approxHistogram = &Function{
 }
 
 var approxQuantile = &Function{
-	Name: "APPROX_QUANTILE", Doc: "Estimates with an approximate histogram the value below which a fraction of the values lies.",
+	Name: "APPROX_QUANTILE", Doc: "Estimates a quantile with an approximate histogram.",
 	Signature: "'APPROX_QUANTILE(<COLUMN>, <fraction>)'\n'APPROX_QUANTILE(<COLUMN>, <fraction>, <resolution>)'",
 	MinArgs:   1, MaxArgs: 1, MinParams: 1, MaxParams: 2, Sketch: true, TakesNumbers: true,
 	check: checks(numericOr(ApproxHistogramType), func(s Spec) error {
@@ -89,7 +90,7 @@ var fixedBuckets = &Function{
 }
 
 var approxQuantileFixedBuckets = &Function{
-	Name: "APPROX_QUANTILE_FIXED_BUCKETS", Doc: "Estimates with a histogram of fixed buckets the value below which a fraction of the values lies.",
+	Name: "APPROX_QUANTILE_FIXED_BUCKETS", Doc: "Estimates a quantile with a histogram of fixed buckets.",
 	Signature: "'APPROX_QUANTILE_FIXED_BUCKETS(<COLUMN>, <fraction>, <numBuckets>, <lowerLimit>, <upperLimit>)'\n" +
 		"'APPROX_QUANTILE_FIXED_BUCKETS(<COLUMN>, <fraction>, <numBuckets>, <lowerLimit>, <upperLimit>, <outlierHandlingMode>)'",
 	MinArgs: 1, MaxArgs: 1, MinParams: 4, MaxParams: 5, Sketch: true, TakesNumbers: true, TakesNulls: true,

@@ -8,8 +8,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// Metric returns the text that names the aggregate of a rolled-up column: its name, with its
-// constants behind if there are any, as in DS_HLL(14,'HLL_8').
+// Metric returns the text that identifies the aggregate of a rolled-up column: its name and, if it
+// has any, its constants, as in DS_HLL(14,'HLL_8').
 func (s Spec) Metric() string {
 	if len(s.Params) == 0 {
 		return s.Name
@@ -32,7 +32,7 @@ func (s Spec) Metric() string {
 	return b.String() + ")"
 }
 
-// ParseMetric reads what Metric wrote, as the aggregate that merges values of type t.
+// ParseMetric parses the result of Metric, and returns the aggregate that merges values of type t.
 func ParseMetric(text string, t vector.Type) (Spec, error) {
 	name, rest, found := strings.Cut(text, "(")
 	s := Spec{Name: name, Args: []vector.Type{t}}

@@ -7,14 +7,18 @@ import (
 )
 
 var minimum = &Function{
-	Name: "MIN", Doc: "Returns the least value: numbers, times, strings by their bytes.",
-	Signature: "'MIN(<COMPARABLE_TYPE>)'", MinArgs: 1, MaxArgs: 1, Duplicates: true, check: ordered, result: argType, partial: argTypes,
+	Name: "MIN", Doc: "Returns the least value. Strings are compared by their bytes.",
+	Signature: "'MIN(<COMPARABLE_TYPE>)'", MinArgs: 1, MaxArgs: 1, Duplicates: true, Compares: true,
+	OfValues: "ARRAY_MIN", MergedBy: "MIN", Extreme: -1, OfBlock: Least, Native: NativeForm{NativeTyped, "Min"},
+	check: ordered, result: argType, partial: argTypes,
 	create: func(s Spec) State { return newExtreme(s.Args[0], false) },
 }
 
 var maximum = &Function{
-	Name: "MAX", Doc: "Returns the greatest value; NaN is above all numbers.",
-	Signature: "'MAX(<COMPARABLE_TYPE>)'", MinArgs: 1, MaxArgs: 1, Duplicates: true, check: ordered, result: argType, partial: argTypes,
+	Name: "MAX", Doc: "Returns the greatest value. NaN is greater than all numbers.",
+	Signature: "'MAX(<COMPARABLE_TYPE>)'", MinArgs: 1, MaxArgs: 1, Duplicates: true, Compares: true,
+	OfValues: "ARRAY_MAX", MergedBy: "MAX", Extreme: 1, OfBlock: Greatest, Native: NativeForm{NativeTyped, "Max"},
+	check: ordered, result: argType, partial: argTypes,
 	create: func(s Spec) State { return newExtreme(s.Args[0], true) },
 }
 
@@ -64,7 +68,11 @@ func (s *extremeState[T]) Update(args []*vector.Vector, groups []uint32, n int) 
 	s.seen.mark(v, groups, n)
 	xs := numbers[T](v)[:n]
 	switch {
-	case v.Valid != nil || groups == nil:
+	case v.Valid == nil && groups == nil && s.greatest:
+		s.best[0] = greatestOf(s.best[0], xs)
+	case v.Valid == nil && groups == nil:
+		s.best[0] = leastOf(s.best[0], xs)
+	case v.Valid != nil:
 		for i, x := range xs {
 			if g := group(groups, i); v.Valid.Get(i) && s.beats(x, s.best[g]) {
 				s.best[g] = x
@@ -76,6 +84,26 @@ func (s *extremeState[T]) Update(args []*vector.Vector, groups []uint32, n int) 
 		lower(s.best, xs, groups)
 	}
 	return nil
+}
+
+// greatestOf returns the greatest of best and xs; see raise.
+func greatestOf[T number](best T, xs []T) T {
+	for _, x := range xs {
+		if !(x < best) && above(x, best) {
+			best = x
+		}
+	}
+	return best
+}
+
+// leastOf is greatestOf for the least.
+func leastOf[T number](best T, xs []T) T {
+	for _, x := range xs {
+		if !(x > best) && above(best, x) {
+			best = x
+		}
+	}
+	return best
 }
 
 // raise gives each group the greatest of its value and those of its rows. Most rows are below what
@@ -125,6 +153,11 @@ func (s *extremeState[T]) Partial(lo, hi int) []*vector.Vector {
 }
 
 func (s *extremeState[T]) Final(lo, hi int) (*vector.Vector, error) { return s.Partial(lo, hi)[0], nil }
+
+func (s *extremeState[T]) Clear() {
+	s.best = emptied(s.best)
+	s.seen.clear()
+}
 
 func (s *extremeState[T]) Bytes() int64 { return 8*int64(cap(s.best)) + s.seen.bytes() }
 

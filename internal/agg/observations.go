@@ -8,9 +8,9 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// Observations remember, for all queries of a process, what hyperUnique sketches observe of the
-// texts in segments' dictionaries. They take a part of the memory, and begin anew when that is
-// full. Safe for use by many goroutines.
+// Observations cache, for all queries of a process, the observations of hyperUnique sketches for
+// the strings in dictionaries of segments. They use a limited part of the memory, and are cleared
+// when it is full. Safe for use by many goroutines.
 type Observations struct {
 	memory *budget.Budget
 	mu     sync.Mutex
@@ -21,8 +21,7 @@ type Observations struct {
 // observationShare is the part of the process's memory that observations may take.
 const observationShare = 8
 
-// NewObservations returns observations that reserve what they hold from memory, the process's
-// budget.
+// NewObservations returns observations that reserve their memory from the budget of the process.
 func NewObservations(memory *budget.Budget) *Observations {
 	return &Observations{memory: memory.Child("observations of texts", memory.Limit()/observationShare)}
 }
@@ -55,7 +54,7 @@ func (o *Observations) of(d *vector.Dict) []sketch.Observation {
 	}
 }
 
-// Remembering is implemented by states that can use what was found out about dictionaries before.
+// Remembering is implemented by states that can use cached observations of dictionaries.
 type Remembering interface {
 	// Remember is called before the first Update.
 	Remember(o *Observations)

@@ -12,8 +12,8 @@ import (
 )
 
 // Types of intermediate values that rolled-up columns keep as one value and that are no sketches.
-// The bytes of VarianceType and MeanType are those of the reference system, big endian: count, sum
-// and sum of squared distances from the mean; sum and count.
+// The bytes of VarianceType and MeanType are those of Druid, big endian: count, sum and sum of
+// squared distances from the mean; sum and count. See quirk Q008.
 var (
 	VarianceType    = vector.ComplexOf("variance")
 	MeanType        = vector.ComplexOf("doubleMean")
@@ -113,8 +113,9 @@ func (s *packedState) Partial(lo, hi int) []*vector.Vector {
 	return []*vector.Vector{b.Build()}
 }
 
-// Kept returns the call that gives its intermediate values as a rolled-up column stores them, and
-// their type; false: they are several values, or none but the result.
+// Kept returns the call whose results are the intermediate values in the form that a rolled-up
+// column stores, and their type. It returns false if there are several intermediate values, or only
+// the result.
 func (s Spec) Kept() (Spec, vector.Type, bool) {
 	kept := s
 	kept.Keep = true
@@ -194,14 +195,14 @@ func IsTimed(t vector.Type) bool {
 	return ok
 }
 
-// TimedValue is the type of the values of such a type of pairs.
+// TimedValue returns the type of the values in a type of pairs.
 func TimedValue(t vector.Type) vector.Type {
 	args, _ := timed.args(t)
 	return args[0]
 }
 
-// ReadTimed reads a value of such a type: a time in milliseconds and the value at it; false: it is
-// broken.
+// ReadTimed reads a pair: a time in milliseconds and the value at that time; false: the pair is
+// damaged.
 func ReadTimed(t vector.Type, text string) (time int64, value any, ok bool) {
 	of := TimedValue(t)
 	parts := []*vector.Builder{vector.NewBuilder(vector.Long, 1), vector.NewBuilder(of, 1)}
@@ -211,7 +212,7 @@ func ReadTimed(t vector.Type, text string) (time int64, value any, ok bool) {
 	return parts[0].Build().LongAt(0), parts[1].Build().ValueAt(0), true
 }
 
-// AppendTimed appends a value of such a type as the reference shows it: {"lhs":time,"rhs":value}.
+// AppendTimed appends a pair as Druid shows it: {"lhs":time,"rhs":value}. See quirk Q008.
 func AppendTimed(dst []byte, t vector.Type, text string) []byte {
 	time, value, ok := ReadTimed(t, text)
 	if !ok {

@@ -11,11 +11,11 @@ import (
 // their rows; APPROX_QUANTILE_DS does not.
 var (
 	percentileCont = percentile("PERCENTILE_CONT",
-		"Returns the value below which the given share of the values lies, from 0 to 1, exactly; between two values it interpolates.", true)
+		"Returns the exact quantile for a share between 0 and 1, interpolated between two values.", true)
 	percentileDisc = percentile("PERCENTILE_DISC",
-		"Returns the first value, in their order, that has at least the given share of the values, from 0 to 1, up to itself, exactly.", false)
+		"Returns the first value whose cumulative share reaches the given share, between 0 and 1.", false)
 	median = &Function{
-		Name: "MEDIAN", Doc: "Returns the middle of the values, exactly: PERCENTILE_CONT of 0.5.", Signature: "'MEDIAN(<NUMERIC>)'",
+		Name: "MEDIAN", Doc: "Returns the exact median. Equivalent to PERCENTILE_CONT(0.5).", Signature: "'MEDIAN(<NUMERIC>)'",
 		MinArgs: 1, MaxArgs: 1, Casts: ToDouble, check: doubles, result: always(vector.Double), partial: listOfArg,
 		create: func(s Spec) State {
 			return &percentileState{collectState: newCollect(s, s.Args[0], false), share: 0.5, interpolate: true}
@@ -23,7 +23,7 @@ var (
 	}
 )
 
-// Descending is the constant behind the share that turns the order round.
+// Descending is the constant after the fraction that reverses the order.
 const Descending = "DESC"
 
 func percentile(name, doc string, interpolate bool) *Function {

@@ -38,8 +38,8 @@ type sketchForm[S grouped] struct {
 	adopt func(into, from S) error
 	// store appends the stored form.
 	store func(dst []byte, s S) ([]byte, error)
-	// grouped is store for the result of a group among others; nil: it does not differ. The reference
-	// merges such results once more.
+	// grouped is store for the result of a group among others; nil: it does not differ. Druid merges
+	// such results once more. See quirk Q008.
 	grouped func(dst []byte, s S) ([]byte, error)
 	// again says that results are those of groups among others even if there are no keys.
 	again bool

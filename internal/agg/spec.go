@@ -1,21 +1,21 @@
-// Package agg gives the aggregate functions: states over many groups at once, shared by queries, by
-// rollup while ingesting and by the merging of partial results.
+// Package agg implements the aggregate functions. Their states hold many groups at once. Queries,
+// rollup during ingestion and the merging of partial results share them.
 //
-// The central types: Function, an entry of the catalog (Lookup, Functions); Spec, a function with
-// the types of its arguments and its constants, plain data that travels in plans; State, what a
-// Spec computes for groups 0, 1, 2, ...: one column of intermediate values per group, not one
-// object.
+// The central types are Function, an entry of the catalog (Lookup, Functions); Spec, a function
+// with the types of its arguments and its constants, plain data that is part of plans; and State,
+// the result of a Spec for groups 0, 1, 2, ...: one column of intermediate values per group, not
+// one object.
 //
 //	worker 1   Update, Update, ...   Partial ─┐ vectors of IntermediateTypes
 //	worker 2   Update, Update, ...   Partial ─┴► Merge, Merge   Final ─► vector of ResultType
 //
-// Intermediate values are ordinary vectors, so that a partial result is an ordinary batch: it
-// spills, travels and is stored like any other, and a rolled-up column of a segment holds nothing
-// else.
+// Intermediate values are ordinary vectors, so a partial result is an ordinary batch: operators
+// spill it, send it and store it like any other batch. A rolled-up column of a segment also
+// contains intermediate values.
 //
-// It knows physical types only. Elsewhere on purpose: FILTER, DISTINCT and expression arguments,
-// which are work on the rows before an aggregate sees them (package exec), GROUPING (the planner),
-// and SQL types (the binder).
+// The package knows only physical types. Elsewhere on purpose: FILTER, DISTINCT and expression
+// arguments, which are computed before the rows reach an aggregate (package exec), GROUPING (the
+// planner), and SQL types (the binder).
 package agg
 
 import (
@@ -26,28 +26,28 @@ import (
 )
 
 // Spec names an aggregate function with the physical types of its arguments and its constant
-// parameters. It is plain data: it travels inside plans and is stored with rolled-up columns.
+// parameters. It is plain data: plans contain it, and it is stored with rolled-up columns.
 type Spec struct {
 	// Name is the catalog name: "COUNT", "SUM", "MIN", "APPROX_COUNT_DISTINCT", ...
 	Name string
-	// Args are the types of the arguments. In place of the first, and of all, may stand the type that
-	// a rolled-up column of the same function has (Kept): its values are merged.
+	// Args are the types of the arguments. Instead, the only argument can have the type of a rolled-up
+	// column of the same function (Kept); its values are merged.
 	Args []vector.Type
 	// Params are the constant arguments, each int64, float64 or string.
 	Params []any
-	// Keep says that results are the intermediate values, as a rolled-up column stores them; there
-	// must be one per group.
+	// Keep: results are the intermediate values in the form that a rolled-up column stores; there must
+	// be one per group.
 	Keep bool
-	// Merging says how often sketches are merged.
+	// Merging is the number of merges of sketches.
 	Merging Merging
 }
 
-// Merging says how often a sketch is merged before it is a result. Each time its values may be
-// ordered anew, and some be left out.
+// Merging is the number of times that a sketch is merged before it becomes a result. Each merge may
+// reorder its values and drop some.
 type Merging uint8
 
-// The reference merges the sketches of a groupBy query twice, those of others once, and those that
-// a query makes of the answer of another one not at all.
+// Druid merges the sketches of a groupBy query twice, those of others once, and those that a query
+// makes of the answer of another one not at all. See quirk Q008.
 const (
 	MergedByKeys Merging = iota // twice where there are keys
 	MergedOnce
@@ -84,8 +84,8 @@ func (s Spec) resolve() (*call, error) {
 	return c, nil
 }
 
-// ResultType returns the type of Final. An error says in words for users why the function does not
-// take such arguments.
+// ResultType returns the type of Final. The error is a message for users that explains why the
+// function does not accept these arguments.
 func (s Spec) ResultType() (vector.Type, error) {
 	c, err := s.resolve()
 	if err != nil {

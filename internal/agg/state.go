@@ -4,33 +4,46 @@ import "github.com/hengedb/henge/internal/vector"
 
 // State holds one aggregate for a growing number of groups.
 //
-// It is used by one goroutine at a time. Vectors passed in are only read, and nothing of them is
-// kept that a later change of their memory could reach; their text must stay valid for the life of
-// the state. Groups are named by number and must be below the last Grow. After a first call of
-// Partial, and until the next change, several goroutines may call it. Methods with groups nil mean
-// group 0 for every row, which is the fast path of a query without keys.
+// It is used by one goroutine at a time. A state only reads the vectors of its arguments and does
+// not retain their memory, except for strings, which must stay valid for the life of the state.
+// Group numbers must be less than the argument of the last Grow. After a first call of Partial, and
+// until the next change, several goroutines may call it. If groups is nil, every row belongs to
+// group 0, which is the fast path of a query without keys.
 type State interface {
-	// Grow makes room for groups up to, not including, n. New groups are empty; n never shrinks.
+	// Grow makes room for groups 0 to n-1. New groups are empty; n never decreases.
 	Grow(n int)
-	// Update folds n rows: row i of args into groups[i].
+	// Update adds n rows: row i of args to group groups[i].
 	Update(args []*vector.Vector, groups []uint32, n int) error
-	// Merge folds n intermediate rows, as Partial made them, likewise.
+	// Merge adds n intermediate rows, which Partial returned, in the same way.
 	Merge(parts []*vector.Vector, groups []uint32, n int) error
-	// Partial returns the intermediate values of groups lo up to, not including, hi.
+	// Partial returns the intermediate values of groups lo to hi (exclusive).
 	Partial(lo, hi int) []*vector.Vector
-	// Final returns the results of groups lo up to, not including, hi.
+	// Final returns the results of groups lo to hi (exclusive).
 	Final(lo, hi int) (*vector.Vector, error)
 	// Bytes returns the memory held.
 	Bytes() int64
 }
 
-// Absorbing is a State that can take groups over from another one without their being written as
-// intermediate values and read again.
+// Absorbing is a State that can merge groups of another state without writing intermediate values
+// and reading them again.
 type Absorbing interface {
 	State
-	// Absorb folds groups from[i] of o, a state of the same Spec, into groups[i]. It leaves o as it
-	// is: several states may absorb of it at a time.
+	// Absorb adds group from[i] of o, a state of the same Spec, to groups[i]. It does not change o, so
+	// several states may absorb from it concurrently.
 	Absorb(o State, from, groups []uint32)
+}
+
+// Clearing is a State that can drop all groups and keep their memory for others.
+type Clearing interface {
+	State
+	// Clear makes the state that of no groups. Vectors that it has returned stay as they are.
+	Clear()
+}
+
+// emptied returns s without elements. Those that grown gives back are zero again.
+func emptied[T any](s []T) []T {
+	clear(s)
+	return s[:0]
 }
 
 // grown returns s with length n, new elements zero.
@@ -104,70 +117,58 @@ func validOf(seen []bool) vector.Bitmap {
 // copied returns a copy of lo to hi, so that vectors handed out do not change when the state does.
 func copied[T any](s []T, lo, hi int) []T { return append([]T(nil), s[lo:hi]...) }
 
+// cachedFlags is how many flags of groups lie in the caches of a core beside what else groups have.
+const cachedFlags = 1 << 17
+
 // seenGroups tells which groups have met a value.
 type seenGroups struct {
-	flags   []bool
-	missing int // flags that are not set
+	flags []bool
 	// settled says that the flags of all groups below are set. Groups are numbered as they are met, so
-	// that of many groups only the latest are looked up.
-	settled uint32
+	// that all are soon.
+	settled int
 }
 
-func (s *seenGroups) grow(n int) {
-	if n > len(s.flags) {
-		s.missing += n - len(s.flags)
-		s.flags = grown(s.flags, n)
-	}
-}
+func (s *seenGroups) grow(n int) { s.flags = grown(s.flags, n) }
 
 // mark sets the flag of every group that has a row with a value in v.
 func (s *seenGroups) mark(v *vector.Vector, groups []uint32, n int) {
 	switch {
-	case s.missing == 0 || n == 0:
+	case s.settled == len(s.flags) || n == 0:
+		return
 	case groups == nil:
 		for i := 0; i < n && !s.flags[0]; i++ {
-			if !v.IsNull(i) {
-				s.set(0)
-			}
+			s.flags[0] = !v.IsNull(i)
 		}
 	case v.Valid == nil:
+		flags, least := s.flags, uint32(s.settled)
+		if len(flags) <= cachedFlags {
+			least = 0 // a store takes less than a branch that is mispredicted
+		}
 		for _, g := range groups[:n] {
-			if g >= s.settled && !s.flags[g] {
-				if s.set(g); s.missing == 0 {
-					break
-				}
+			if g >= least {
+				flags[g] = true
 			}
 		}
-		s.settle()
 	default:
 		for i, g := range groups[:n] {
-			if g >= s.settled && !s.flags[g] && v.Valid.Get(i) {
-				s.set(g)
+			if v.Valid.Get(i) {
+				s.flags[g] = true
 			}
 		}
-		s.settle()
 	}
-}
-
-// settle moves settled past the flags that are set.
-func (s *seenGroups) settle() {
-	for int(s.settled) < len(s.flags) && s.flags[s.settled] {
+	for s.settled < len(s.flags) && s.flags[s.settled] {
 		s.settled++
 	}
 }
 
-// set sets the flag of a group that has none.
-func (s *seenGroups) set(g uint32) {
-	s.flags[g] = true
-	s.missing--
-}
-
 // validOf returns the validity map of groups lo up to, not including, hi.
 func (s *seenGroups) validOf(lo, hi int) vector.Bitmap {
-	if s.missing == 0 {
+	if hi <= s.settled {
 		return nil
 	}
 	return validOf(s.flags[lo:hi])
 }
+
+func (s *seenGroups) clear() { s.flags, s.settled = emptied(s.flags), 0 }
 
 func (s *seenGroups) bytes() int64 { return int64(cap(s.flags)) }

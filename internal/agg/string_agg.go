@@ -3,9 +3,12 @@ package agg
 import "github.com/hengedb/henge/internal/vector"
 
 var stringAgg = &Function{
-	Name: "STRING_AGG", Aliases: []string{"LISTAGG"}, Doc: "Joins the strings that are not NULL, with the separator between them; of lists, their values.",
+	Name: "STRING_AGG", Aliases: []string{"LISTAGG"}, Doc: "Concatenates the strings that are not NULL, with a separator. " +
+		"Multi-value strings contribute each value.",
 	Signature: "'STRING_AGG(<expr>, <separator>)'\n'STRING_AGG(<expr>, <separator>, <maxSizeBytes>)'",
 	MinArgs:   1, MaxArgs: 1, MaxParams: 2, InOrder: true, SortedForm: "STRING_AGG_DISTINCT_VALUES",
+	Gives: GivesOwn, ParamKinds: []ParamKind{TextParam, LongParam}, Native: NativeForm{Kind: NativeText},
+	Casts: ToText, TakesSeveral: true,
 	check: func(s Spec) error {
 		t := s.Args[0]
 		if t.Kind == vector.KindList {

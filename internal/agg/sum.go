@@ -7,8 +7,11 @@ import (
 )
 
 var sum = &Function{
-	Name: "SUM", Doc: "Adds up the values. Whole numbers wrap around at 64 bits.",
-	Signature: "'SUM(<NUMERIC>)'", MinArgs: 1, MaxArgs: 1, Casts: ToNumber, check: numeric,
+	Name: "SUM", Doc: "Returns the sum. Integer sums wrap around at 64 bits.",
+	Signature: "'SUM(<NUMERIC>)'", MinArgs: 1, MaxArgs: 1, Casts: ToNumber, Gives: GivesOwn, Linear: true, MergedBy: "SUM",
+	Native:  NativeForm{Kind: NativeSum},
+	OfBlock: Sum,
+	check:   numeric,
 	result:  sumType,
 	partial: func(s Spec) []vector.Type { return []vector.Type{sumType(s)} },
 	create: func(s Spec) State {
@@ -76,17 +79,6 @@ func addInto[T number, A int64 | float64](total []A, xs []T, valid vector.Bitmap
 		total[0] += a + b + c + d
 	default:
 		groups = groups[:len(xs)]
-		for ; len(xs) >= 8 && len(groups) >= 8; xs, groups = xs[8:], groups[8:] {
-			x, g := (*[8]T)(xs), (*[8]uint32)(groups)
-			total[g[0]] += A(x[0])
-			total[g[1]] += A(x[1])
-			total[g[2]] += A(x[2])
-			total[g[3]] += A(x[3])
-			total[g[4]] += A(x[4])
-			total[g[5]] += A(x[5])
-			total[g[6]] += A(x[6])
-			total[g[7]] += A(x[7])
-		}
 		for i, x := range xs {
 			total[groups[i]] += A(x)
 		}
@@ -133,5 +125,10 @@ func (s *sumState[T, A]) Partial(lo, hi int) []*vector.Vector {
 }
 
 func (s *sumState[T, A]) Final(lo, hi int) (*vector.Vector, error) { return s.Partial(lo, hi)[0], nil }
+
+func (s *sumState[T, A]) Clear() {
+	s.total = emptied(s.total)
+	s.seen.clear()
+}
 
 func (s *sumState[T, A]) Bytes() int64 { return 8*int64(cap(s.total)) + s.seen.bytes() }

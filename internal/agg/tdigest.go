@@ -22,7 +22,7 @@ var tdigestSketch = &Function{
 }
 
 var tdigestQuantile = &Function{
-	Name: "TDIGEST_QUANTILE", Doc: "Estimates with a t-digest the value below which a fraction of the values lies.",
+	Name: "TDIGEST_QUANTILE", Doc: "Estimates a quantile with a t-digest.",
 	Signature: "'TDIGEST_QUANTILE(<COLUMN>, <fraction>)'\n'TDIGEST_QUANTILE(<COLUMN>, <fraction>, <compression>)'",
 	MinArgs:   1, MaxArgs: 1, MinParams: 1, MaxParams: 2, Sketch: true, TakesNumbers: true,
 	check: checks(numericOr(TDigestType), func(s Spec) error {

@@ -7,16 +7,18 @@ import (
 )
 
 var (
-	varPop     = spread("VAR_POP", "Returns the variance of the values as a whole population.", nil, false, false)
-	varSamp    = spread("VAR_SAMP", "Returns the variance of the values as a sample; NULL for fewer than two.", []string{"VARIANCE"}, true, false)
-	stddevPop  = spread("STDDEV_POP", "Returns the standard deviation of the values as a whole population.", nil, false, true)
-	stddevSamp = spread("STDDEV_SAMP", "Returns the standard deviation of the values as a sample; NULL for fewer than two.",
+	varPop  = spread("VAR_POP", "Returns the population variance.", nil, false, false)
+	varSamp = spread("VAR_SAMP", "Returns the sample variance. Returns NULL for fewer than "+
+		"two values.", []string{"VARIANCE"}, true, false)
+	stddevPop  = spread("STDDEV_POP", "Returns the population standard deviation.", nil, false, true)
+	stddevSamp = spread("STDDEV_SAMP", "Returns the sample standard deviation. Returns NULL for fewer than two values.",
 		[]string{"STDDEV"}, true, true)
 )
 
 func spread(name, doc string, aliases []string, sample, root bool) *Function {
 	return &Function{
-		Name: name, Aliases: aliases, Doc: doc, Signature: "'" + name + "(<NUMERIC>)'", MinArgs: 1, MaxArgs: 1, Casts: ToNumber, check: numeric,
+		Name: name, Aliases: aliases, Doc: doc, Signature: "'" + name + "(<NUMERIC>)'", MinArgs: 1, MaxArgs: 1, Casts: ToNumber, Gives: GivesOwn,
+		check:   numeric,
 		result:  always(vector.Double),
 		packing: variances,
 		partial: func(Spec) []vector.Type { return []vector.Type{vector.Long, vector.Double, vector.Double} },

@@ -9,22 +9,23 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// Grant is the answer to one need.
+// Grant is the decision on one need.
 type Grant struct {
 	Allowed bool
-	// Rules are the rules on rows and columns under which it is allowed, one of each permission that
-	// grants it; that of a permission without a rule is nil. No rules: all is shown.
+	// Rules are the row and column rules that restrict the grant, one for each permission that grants
+	// it; the rule of an unrestricted permission is nil. Without rules, the whole resource is visible.
 	Rules []*Rule
 }
 
-// Authorizer decides for the identities that name it. It is safe for concurrent use.
+// Authorizer makes decisions for the identities that name it. It is safe for concurrent use.
 type Authorizer interface {
-	// Decide answers one need. An error says that no decision can be made, as while the roles are not
-	// loaded yet; the request is then refused.
+	// Decide decides on one need. An error means that a decision is not possible, for example because
+	// the roles are not loaded yet; the request is then rejected.
 	Decide(ctx context.Context, id *Identity, need Need) (Grant, error)
 }
 
-// Access is what one request may do. It is safe for concurrent use. The zero Access may do nothing.
+// Access is the access of one request. It is safe for concurrent use. The zero Access has no
+// permissions.
 type Access struct {
 	id      *Identity
 	by      Authorizer
@@ -35,13 +36,13 @@ type Access struct {
 // NewAccess returns the access of an identity for one request.
 func NewAccess(id *Identity, by Authorizer) *Access { return &Access{id: id, by: by} }
 
-// Unlimited returns an access that may do all, for what the process does by itself and where no
-// security is configured.
+// Unlimited returns an access with all permissions, for internal actions of the process and for
+// processes without security.
 func Unlimited(name string) *Access {
 	return NewAccess(&Identity{Name: name, Authorizer: AllowAll, By: AllowAll}, Everything{})
 }
 
-// Identity returns whose access it is; nil: nobody's.
+// Identity returns the identity of the request; nil: there is none.
 func (a *Access) Identity() *Identity {
 	if a == nil {
 		return nil
@@ -49,12 +50,12 @@ func (a *Access) Identity() *Identity {
 	return a.id
 }
 
-// Check returns nil if all needs are granted for whole resources, else a Forbidden fault, or the
-// error of a decision that can't be made. A grant that rules limit is not enough.
+// Check returns nil if all needs are granted for whole resources, otherwise a Forbidden fault or
+// the error of an impossible decision. A grant restricted by rules is not sufficient.
 func (a *Access) Check(ctx context.Context, needs ...Need) error { return a.check(ctx, false, needs) }
 
-// CheckStatement is Check for what a planner reads by the rules of its reader: SQL and native
-// queries. All needs of a statement are checked in one call.
+// CheckStatement is like Check, for SQL and native queries, whose planner applies row and column
+// rules. All needs of a statement are checked in one call.
 func (a *Access) CheckStatement(ctx context.Context, needs ...Need) error {
 	return a.check(ctx, true, needs)
 }
@@ -79,7 +80,7 @@ func (a *Access) check(ctx context.Context, limited bool, needs []Need) error {
 	return nil
 }
 
-// Roles returns the names of the roles of the identity, where the authorizer knows any.
+// Roles returns the names of the roles of the identity, if the authorizer knows them.
 func (a *Access) Roles() []string {
 	if a == nil || a.id == nil {
 		return nil
@@ -96,30 +97,33 @@ type refusal struct{ missing string }
 // Error returns the message.
 func (r refusal) Error() string { return "missing " + r.missing }
 
-// Refused is the fault of a permission that is missing. The client is not told which: the
-// interface's word for all of them is one.
+// Refused returns the fault of a missing permission. It does not tell the client which permission
+// is missing, because the API has one message for all.
 func Refused(missing string) error {
 	return fault.Forbidden("Unauthorized").WithCause(refusal{missing})
 }
 
-// IsRefusal tells whether an error says that a permission is missing. A request can be forbidden
-// for other reasons, too.
+// IsRefusal reports whether an error means that a permission is missing. A request can be forbidden
+// for other reasons as well.
 func IsRefusal(err error) bool {
 	_, ok := errors.AsType[refusal](err)
 	return ok
 }
 
-// Again returns the same access before any decision, for a handler that others have passed a
-// request on to.
+// Again returns the same access without its decisions, for the handler of a forwarded request.
 func (a *Access) Again() *Access { return &Access{id: a.id, by: a.by, o: a.o} }
 
-// For returns the access of a user of the same authorizer, as far as it is known without the user's
-// groups and tokens: what is kept of the user decides.
-func (a *Access) For(user string) *Access {
-	return &Access{id: &Identity{Name: user, Authorizer: a.id.Authorizer, By: a.id.By}, by: a.by, o: a.o}
+// For returns the access of a user of the same authorizer, without the groups and tokens of the
+// user. The decision depends only on what is stored for the user.
+func (a *Access) For(user string) *Access { return a.As(Identity{Name: user}) }
+
+// As returns the access of another identity with the same authorizer.
+func (a *Access) As(id Identity) *Access {
+	id.Authorizer, id.By = a.id.Authorizer, a.id.By
+	return &Access{id: &id, by: a.by, o: a.o}
 }
 
-// Options returns the settings of security.
+// Options returns the security settings.
 func (a *Access) Options() Options {
 	if a == nil || a.o == nil {
 		return Options{}
@@ -127,7 +131,7 @@ func (a *Access) Options() Options {
 	return *a.o
 }
 
-// Name returns the name of the identity; "": nobody's.
+// Name returns the name of the identity; "": there is none.
 func (a *Access) Name() string {
 	if id := a.Identity(); id != nil {
 		return id.Name
@@ -135,10 +139,10 @@ func (a *Access) Name() string {
 	return ""
 }
 
-// Known tells whether a chain of authenticators has found the identity out.
+// Known reports whether a chain of authenticators identified the user.
 func (a *Access) Known() bool { return a != nil && a.o != nil }
 
-// Limited tells whether security is configured, so that there is something to refuse.
+// Limited reports whether security is configured, so that requests can be rejected.
 func (a *Access) Limited() bool {
 	if a == nil {
 		return true
@@ -147,20 +151,20 @@ func (a *Access) Limited() bool {
 	return !all
 }
 
-// May tells whether a need is granted, if only for a part that rules show, for lists that leave out
-// what is not. A decision that can't be made is a no.
+// May reports whether a need is granted, possibly restricted by rules. It filters lists. An
+// impossible decision counts as not granted.
 func (a *Access) May(ctx context.Context, need Need) bool {
 	g, err := a.Grant(ctx, need)
 	return err == nil && g.Allowed
 }
 
-// MayAll is May for what tells of the whole resource.
+// MayAll is like May, but requires access to the whole resource.
 func (a *Access) MayAll(ctx context.Context, need Need) bool {
 	g, err := a.Grant(ctx, need)
 	return err == nil && g.Allowed && !g.Limited()
 }
 
-// Grant returns the answer to a need, with its rules on rows and columns.
+// Grant returns the decision on a need, with its row and column rules.
 func (a *Access) Grant(ctx context.Context, need Need) (Grant, error) {
 	if a == nil || a.by == nil {
 		return Grant{}, nil
@@ -169,18 +173,17 @@ func (a *Access) Grant(ctx context.Context, need Need) (Grant, error) {
 	return a.by.Decide(ctx, a.id, need)
 }
 
-// Pass notes that a request needs nothing but an identity.
+// Pass records that a request needs only an identity.
 func (a *Access) Pass() {
 	if a != nil {
 		a.decided.Store(true)
 	}
 }
 
-// Decided tells whether anything was asked. An answer without a decision is a mistake in the code.
+// Decided reports whether any decision was made. A response without a decision is a bug.
 func (a *Access) Decided() bool { return a != nil && a.decided.Load() }
 
-// AllowAll is the name of the authenticator and the authorizer that are there when nothing is
-// configured.
+// AllowAll is the name of the default authenticator and the default authorizer.
 const AllowAll = "allowAll"
 
 // Everything grants every need.
@@ -191,7 +194,7 @@ func (Everything) Decide(context.Context, *Identity, Need) (Grant, error) {
 	return Grant{Allowed: true}, nil
 }
 
-// ReadOnly grants reading of every resource, and no writing.
+// ReadOnly grants read access to every resource, and no write access.
 type ReadOnly struct{}
 
 // Decide implements Authorizer.
@@ -201,19 +204,19 @@ func (ReadOnly) Decide(_ context.Context, _ *Identity, need Need) (Grant, error)
 
 type accessKey struct{}
 
-// With returns a context of a request with its access.
+// With returns ctx with the access of its request.
 func With(ctx context.Context, a *Access) context.Context {
 	return context.WithValue(ctx, accessKey{}, a)
 }
 
-// Find returns the access of the request that ctx belongs to; nil: there is none.
+// Find returns the access of the request of ctx; nil: there is none.
 func Find(ctx context.Context) *Access {
 	a, _ := ctx.Value(accessKey{}).(*Access)
 	return a
 }
 
-// Of returns the access of the request that ctx belongs to; an access that may do nothing if there
-// is none. Handlers read it once at the door and pass it on by name.
+// Of returns the access of the request of ctx, or an access without permissions if there is none.
+// Handlers call it once at the beginning and pass the access on explicitly.
 func Of(ctx context.Context) *Access {
 	if a, ok := ctx.Value(accessKey{}).(*Access); ok {
 		return a
@@ -221,13 +224,13 @@ func Of(ctx context.Context) *Access {
 	return &Access{}
 }
 
-// MayRead tells whether a datasource may be read.
+// MayRead reports whether the user may read a datasource.
 func (a *Access) MayRead(ctx context.Context, dataSource string) bool {
 	return a.May(ctx, Reads(Datasource, dataSource))
 }
 
-// Readable returns the items of a list that are of datasources that may be read. An empty list is a
-// decision, too. The list is not used afterwards.
+// Readable returns the items of a list whose datasources the user may read. An empty list counts as
+// a decision, too. The list must not be used afterwards.
 func Readable[T any](ctx context.Context, a *Access, list []T, dataSource func(T) string) []T {
 	a.Pass()
 	known := map[string]bool{}
@@ -242,7 +245,7 @@ func Readable[T any](ctx context.Context, a *Access, list []T, dataSource func(T
 	})
 }
 
-// ReadableNames is Readable of names of datasources.
+// ReadableNames is like Readable, for names of datasources.
 func ReadableNames(ctx context.Context, a *Access, names []string) []string {
 	return Readable(ctx, a, names, func(name string) string { return name })
 }

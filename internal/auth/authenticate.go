@@ -4,43 +4,69 @@ import (
 	"context"
 	"crypto/tls"
 	"net/http"
+	"unicode/utf8"
 )
 
-// Request is what an authenticator sees of a request, whichever door it came in by. Doors that are
-// not HTTP fill in what they know: a user and a password become a header (BasicRequest).
+// Request is the information about a request that authenticators use, regardless of the protocol.
+// Protocols other than HTTP fill in what they know: a user and a password become a header
+// (BasicRequest).
 type Request struct {
-	// Header holds the headers of the request. Authenticators don't change it.
+	// Header contains the headers of the request. Authenticators must not change it.
 	Header http.Header
-	// Peer is the address of the other side of the connection, with or without a port.
+	// Peer is the address of the client, with or without a port.
 	Peer string
-	// Method and Path are those of HTTP; empty elsewhere.
+	// Method and Path are the method and the path of HTTP; empty for other protocols.
 	Method, Path string
 	// TLS is the state of the connection; nil: plain text.
 	TLS *tls.ConnectionState
-	// Answer takes headers that the answer gets, such as cookies. It is never nil.
+	// Answer receives headers for the response, such as cookies. It is never nil.
 	Answer http.Header
 }
 
-// RequestOf returns what authenticators see of an HTTP request. Headers that they add go to answer.
+// RequestOf returns the Request of an HTTP request. Headers that authenticators add are written to
+// answer.
 func RequestOf(r *http.Request, answer http.Header) *Request {
 	return &Request{Header: r.Header, Peer: r.RemoteAddr, Method: r.Method, Path: r.URL.Path, TLS: r.TLS, Answer: answer}
 }
 
-// BasicRequest is the request of a door that takes a user and a password, such as JDBC.
+// Claims returns the unverified user name of basic credentials; "": there are none.
+func (r *Request) Claims() string {
+	user, _, _ := (&http.Request{Header: r.Header}).BasicAuth()
+	return CredentialText(user)
+}
+
+// CredentialText decodes a part of basic credentials. It is UTF-8. Invalid UTF-8 is decoded as
+// Latin-1, which some clients send.
+func CredentialText(part string) string {
+	if utf8.ValidString(part) {
+		return part
+	}
+	out := make([]rune, len(part))
+	for i := range len(part) {
+		out[i] = rune(part[i]) // the first code points are those of Latin-1
+	}
+	return string(out)
+}
+
+// BasicRequest returns the Request of a protocol with user and password, such as JDBC.
 func BasicRequest(user, password, peer string, state *tls.ConnectionState) *Request {
 	r := http.Request{Header: http.Header{}}
 	r.SetBasicAuth(user, password)
 	return &Request{Header: r.Header, Peer: peer, TLS: state, Answer: http.Header{}}
 }
 
-// Authenticator says who sends a request. It is safe for concurrent use.
+// BearerRequest returns the Request of such a protocol with a token.
+func BearerRequest(token, peer string, state *tls.ConnectionState) *Request {
+	return &Request{Header: http.Header{"Authorization": {"Bearer " + token}}, Peer: peer, TLS: state, Answer: http.Header{}}
+}
+
+// Authenticator identifies the user of a request. It is safe for concurrent use.
 type Authenticator interface {
-	// Authenticate returns the identity behind a request; nil without an error passes the request on
-	// to the next authenticator of the chain. An error ends the request: fault.Unauthorized becomes
-	// status 401, fault.Forbidden 403, fault.Unavailable 503.
+	// Authenticate returns the identity of the user of a request. If it returns nil without an error,
+	// the next authenticator of the chain is called. An error rejects the request: fault.Unauthorized
+	// becomes status 401, fault.Forbidden 403, fault.Unavailable 503.
 	Authenticate(ctx context.Context, r *Request) (*Identity, error)
-	// Challenge is the scheme that a client without credentials is told to use, such as Basic; "":
-	// there is none.
+	// Challenge returns the scheme for clients without credentials, such as Basic; "": there is none.
 	Challenge() string
 }
 

@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/secret"
 )
 
 // noop leaves internal requests without credentials.
@@ -20,7 +21,7 @@ func (noop) Identity() *Identity {
 // basicEscalator sends a user and a password.
 type basicEscalator struct {
 	id     Identity
-	secret string
+	secret secret.Text
 }
 
 func newBasicEscalator(p Part) (Escalator, error) {
@@ -39,23 +40,23 @@ func newBasicEscalator(p Part) (Escalator, error) {
 	if err != nil {
 		return nil, err
 	}
-	if password == "" {
-		return nil, fault.InvalidInput("Setting [%sinternalClientPassword] gives an empty password", p.Prefix)
+	if password.IsZero() {
+		return nil, fault.InvalidInput("Setting [%sinternalClientPassword] is an empty password", p.Prefix)
 	}
 	return &basicEscalator{Identity{Name: user, Authorizer: authorizer, By: "escalator"}, password}, nil
 }
 
 // Escalate implements Escalator.
 func (b *basicEscalator) Escalate(r *http.Request) error {
-	r.SetBasicAuth(b.id.Name, b.secret)
+	r.SetBasicAuth(b.id.Name, b.secret.Reveal())
 	return nil
 }
 
 // Identity implements Escalator.
 func (b *basicEscalator) Identity() *Identity { return &b.id }
 
-// Escalated sends the requests of a process to others with the credentials of the internal
-// identity.
+// Escalated adds the credentials of the internal identity to the requests that a process sends to
+// other processes.
 type Escalated struct {
 	http.RoundTripper
 	By Escalator
@@ -82,7 +83,7 @@ type learner interface {
 	Answered(r *http.Request, resp *http.Response)
 }
 
-// CloseIdleConnections closes those of the transport below.
+// CloseIdleConnections closes the idle connections of the underlying transport.
 func (e Escalated) CloseIdleConnections() {
 	if c, ok := e.RoundTripper.(interface{ CloseIdleConnections() }); ok {
 		c.CloseIdleConnections()

@@ -1,19 +1,21 @@
 package auth
 
-// Identity is who sends a request.
+import "github.com/hengedb/henge/internal/secret"
+
+// Identity is the identity of the user of a request.
 type Identity struct {
 	Name string
-	// Authorizer is the name of the one that decides for this identity.
+	// Authorizer is the name of the authorizer of this identity.
 	Authorizer string
-	// By is the name of the authenticator that knows it.
+	// By is the name of the authenticator that identified the user.
 	By string
-	// Groups are the distinguished names of its directory groups, as they came.
+	// Groups are the distinguished names of its directory groups, as received.
 	Groups []string
-	// Roles are those that its token or key brings along; they add to those of the role provider.
+	// Roles are the roles from its token or key. They are added to the roles of the role provider.
 	Roles []string
-	// Attributes are what its directory entry or token says of it, by name.
+	// Attributes are the attributes of its directory entry or token, by name.
 	Attributes map[string][]string
-	// Token, if there is one, is what other processes know it by: a bearer token that takes the place
-	// of the credentials of the request where it is passed on. It is never shown.
-	Token string `json:"-"`
+	// Token, if set, is a bearer token that replaces the credentials of the request when it is
+	// forwarded to other processes. It is never shown.
+	Token secret.Text `json:"-"`
 }

@@ -1,6 +1,6 @@
 package auth
 
-// Action is what is done with a resource. Writing does not include reading.
+// Action is an action on a resource. Write access does not include read access.
 type Action string
 
 // The actions.
@@ -9,11 +9,11 @@ const (
 	Write Action = "WRITE"
 )
 
-// Kind is a type of resources. Types are open: a permission on an unknown one is kept and matches
-// nothing.
+// Kind is a resource type. The set of types is open: a permission on an unknown type is stored and
+// matches nothing.
 type Kind string
 
-// The types of spec/security.md, section 11.
+// The types that docs/security.md describes.
 const (
 	Datasource   Kind = "DATASOURCE"
 	View         Kind = "VIEW"
@@ -27,14 +27,14 @@ const (
 // Kinds lists the known types.
 var Kinds = []Kind{Datasource, View, Config, State, SystemTable, External, QueryContext}
 
-// Resource is what a permission is about. In a permission the name is a pattern that has to match a
-// whole name.
+// Resource is the resource of a permission or a need. In a permission, the name is a pattern that
+// must match the whole name.
 type Resource struct {
 	Name string `json:"name"`
 	Kind Kind   `json:"type"`
 }
 
-// Need is what a request asks for.
+// Need is an access that a request requires.
 type Need struct {
 	Resource Resource `json:"resource"`
 	Action   Action   `json:"action"`
@@ -46,7 +46,7 @@ func Reads(k Kind, name string) Need { return Need{Resource{name, k}, Read} }
 // Writes returns the need to write a resource.
 func Writes(k Kind, name string) Need { return Need{Resource{name, k}, Write} }
 
-// String returns the need as messages tell it: READ of DATASOURCE [orders].
+// String returns the need in the form of messages: READ of DATASOURCE [orders].
 func (n Need) String() string {
 	return string(n.Action) + " of " + string(n.Resource.Kind) + " [" + n.Resource.Name + "]"
 }

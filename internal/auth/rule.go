@@ -5,42 +5,44 @@ import (
 	"slices"
 )
 
-// Rule limits what a grant shows of a datasource (spec/access.md, section 2).
+// Rule restricts the rows and columns of a datasource that a grant makes visible
+// (docs/security.md).
 type Rule struct {
-	// Role is whose permission it stands in.
+	// Role is the role whose permission contains the rule.
 	Role string `json:"-"`
-	// Rows is the SQL condition that the rows shown meet; "": all rows.
+	// Rows is an SQL condition that visible rows satisfy; "": all rows.
 	Rows string `json:"rows,omitempty"`
-	// Columns are those that are not shown as they are.
+	// Columns are the masked and hidden columns.
 	Columns map[string]Cover `json:"columns,omitempty"`
 }
 
-// Cover says what stands for a column.
+// Cover defines how a column is masked or hidden.
 type Cover struct {
-	// Mask is a SQL expression over the row; "": there is none.
+	// Mask is an SQL expression over the row that replaces the column; "": there is none.
 	Mask string `json:"mask,omitempty"`
-	// Hide says that the column is not there at all.
+	// Hide removes the column.
 	Hide bool `json:"hide,omitempty"`
 }
 
-// Shown is what several rules show together.
+// Shown is the combined effect of several rules.
 type Shown struct {
-	// Rows are the rules whose conditions say which rows are shown: those that meet one of them. nil:
-	// all rows are shown.
+	// Rows are the rules with conditions. A row is visible if it satisfies one of the conditions. nil:
+	// all rows are visible.
 	Rows []*Rule
-	// Columns are the columns that none of the rules shows as they are. A mask that some rule has
-	// stands before hiding; of several masks that of the role whose name is first.
+	// Columns are the columns that every rule masks or hides. If any rule has a mask, the column is
+	// masked and not hidden. Of several masks, the mask of the role whose name is first in
+	// alphabetical order applies.
 	Columns map[string]ColumnRule
 }
 
-// ColumnRule is what stands for a column, and the role whose rule says so.
+// ColumnRule is the cover of a column, and the role that defines it.
 type ColumnRule struct {
 	Cover
 	Role string
 }
 
-// Together returns what rules show together; nil: everything, as there are none, or a permission
-// without a rule is among them.
+// Together combines rules; nil: everything is visible, because there are no rules or one of the
+// permissions is unrestricted.
 func Together(rules []*Rule) *Shown {
 	if len(rules) == 0 || slices.Contains(rules, nil) {
 		return nil
@@ -71,5 +73,5 @@ func Together(rules []*Rule) *Shown {
 	return out
 }
 
-// Limited tells whether less than the whole resource is granted.
+// Limited reports whether rules restrict the grant.
 func (g Grant) Limited() bool { return Together(g.Rules) != nil }

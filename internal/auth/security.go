@@ -2,7 +2,6 @@ package auth
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
@@ -14,7 +13,7 @@ import (
 	"github.com/hengedb/henge/internal/secret"
 )
 
-// Settings are the values of a process, by the keys of the interface.
+// Settings are the settings of a process, by key.
 type Settings interface {
 	Text(key string) string
 	Bool(key string) bool
@@ -23,25 +22,25 @@ type Settings interface {
 	IsSet(key string) bool
 }
 
-// Part is what the settings say of one authenticator, authorizer or escalator.
+// Part contains the settings of one authenticator, authorizer or escalator.
 type Part struct {
-	// Name is the one it has in the settings.
+	// Name is its name in the settings.
 	Name string
-	// Prefix begins its settings: service.auth.authenticator.NAME. with the dot.
+	// Prefix is the prefix of its settings: service.auth.authenticator.NAME. with the trailing dot.
 	Prefix   string
 	Settings Settings
 }
 
-// Text returns the value of a setting of the part.
+// Text returns a setting of the part.
 func (p Part) Text(rest string) string { return p.Settings.Text(p.Prefix + rest) }
 
-// Bool returns the value of a setting of the part.
+// Bool returns a setting of the part.
 func (p Part) Bool(rest string) bool { return p.Settings.Bool(p.Prefix + rest) }
 
-// Int returns the value of a setting of the part.
+// Int returns a setting of the part.
 func (p Part) Int(rest string) int64 { return p.Settings.Int(p.Prefix + rest) }
 
-// Required returns the value of a setting that must not be empty.
+// Required returns a setting that must not be empty.
 func (p Part) Required(rest string) (string, error) {
 	value := p.Text(rest)
 	if value == "" {
@@ -50,41 +49,29 @@ func (p Part) Required(rest string) (string, error) {
 	return value, nil
 }
 
-// Secret returns a password that a setting gives as text or as a provider; "": there is none.
-func (p Part) Secret(rest string) (string, error) {
-	text := p.Text(rest)
-	if !strings.HasPrefix(strings.TrimSpace(text), "{") {
-		return text, nil
-	}
-	var password secret.Password
-	if err := json.Unmarshal([]byte(text), &password); err != nil {
-		return "", fault.InvalidInput("Setting [%s%s] is not a password provider: %v", p.Prefix, rest, err)
-	}
-	value, err := password.Resolve(os.LookupEnv)
-	if err != nil {
-		return "", fault.InvalidInput("Setting [%s%s] can't be read: %s", p.Prefix, rest, fault.Classify(err).Message)
-	}
-	return value, nil
+// Secret returns a password setting, given as text or as a provider; the zero Text: it is not set.
+func (p Part) Secret(rest string) (secret.Text, error) {
+	return secret.OfSetting(p.Prefix+rest, p.Text(rest), os.LookupEnv)
 }
 
-// Escalator gives requests that a process sends to others on its own behalf the credentials of the
-// internal identity. It is safe for concurrent use.
+// Escalator adds the credentials of the internal identity to the requests that a process sends to
+// other processes on its own behalf. It is safe for concurrent use.
 type Escalator interface {
-	// Escalate adds credentials to a request, which is the escalator's to change.
+	// Escalate adds credentials to a request. It modifies the request.
 	Escalate(r *http.Request) error
-	// Identity is who sends such requests.
+	// Identity returns the internal identity.
 	Identity() *Identity
 }
 
-// Builders make the parts of the types that a process knows. A type that is missing from a map is
-// refused at the start.
+// Builders are the constructors of the supported types of parts. A type that is not in a map is
+// rejected at startup.
 type Builders struct {
 	Authenticators map[string]func(Part) (Authenticator, error)
 	Authorizers    map[string]func(Part) (Authorizer, error)
 	Escalators     map[string]func(Part) (Escalator, error)
 }
 
-// BuiltIn returns the builders of the types that need nothing but their settings.
+// BuiltIn returns the builders of the types that have no dependencies other than their settings.
 func BuiltIn() Builders {
 	return Builders{
 		Authenticators: map[string]func(Part) (Authenticator, error){
@@ -101,31 +88,33 @@ func BuiltIn() Builders {
 	}
 }
 
-// Security is what a process has configured: who is known by what means, and who decides.
+// Security is the security configuration of a process: its authenticators and authorizers.
 type Security struct {
 	chain       []Authenticator
 	authorizers map[string]Authorizer
 	escalator   Escalator
-	// Options are the settings beside those of the parts.
+	// Pacer limits the requests per second of users; nil: no limit.
+	Pacer *Pacer
+	// Options are the settings that do not belong to a part.
 	Options
 }
 
-// Options are settings of security.
+// Options are security settings.
 type Options struct {
-	// Unsecured are the paths that are open to all, as servlet patterns.
+	// Unsecured are the paths that need no authentication, as servlet patterns.
 	Unsecured []string
-	// OpenOptions lets requests with the method OPTIONS come without credentials.
+	// OpenOptions accepts requests with the method OPTIONS without credentials.
 	OpenOptions bool
-	// ContextKeys says that keys of the query context need permissions. Unsecured keys need none; if
-	// OnlySecured is set, only SecuredKeys need one.
+	// ContextKeys says that keys of the query context need permissions. Unsecured keys need none. If
+	// OnlySecured is set, only SecuredKeys need permissions.
 	ContextKeys                bool
 	UnsecuredKeys, SecuredKeys []string
 	OnlySecured                bool
-	// InputSources says that permissions on external data go by the type of the input source.
+	// InputSources says that permissions on external data depend on the type of the input source.
 	InputSources bool
-	// SystemTables says that tables of the schema sys need permissions of their own.
+	// SystemTables says that tables of the schema sys need their own permissions.
 	SystemTables bool
-	// Metrics says that refusals are counted.
+	// Metrics says that rejected requests are counted.
 	Metrics bool
 }
 
@@ -137,13 +126,13 @@ const (
 	prefixOfEscalator  = "service.escalator."
 )
 
-// Configured tells whether the settings ask for anything but access for everybody.
+// Configured reports whether the settings configure security.
 func Configured(set Settings) bool {
 	only := func(key string) bool { return slices.Equal(set.List(key), []string{AllowAll}) }
 	return !only(settingChain) || !only(settingAuthorizers) || set.Text(prefixOfEscalator+"type") != "noop"
 }
 
-// Open builds what the settings describe.
+// Open builds the security configuration from the settings.
 func Open(set Settings, known Builders) (*Security, error) {
 	s := &Security{authorizers: map[string]Authorizer{}, Options: Options{
 		Unsecured: set.List("service.auth.unsecuredPaths"), OpenOptions: set.Bool("service.auth.allowUnauthenticatedHttpOptions"),
@@ -235,8 +224,8 @@ func nameProblem(name string) string {
 	return ""
 }
 
-// Authenticate asks the chain who sends a request. A nil Access without an error says that nobody
-// knows it.
+// Authenticate calls the chain of authenticators. It returns a nil Access without an error if no
+// authenticator identified the user.
 func (s *Security) Authenticate(ctx context.Context, r *Request) (*Access, error) {
 	for _, a := range s.chain {
 		id, err := a.Authenticate(ctx, r)
@@ -250,8 +239,8 @@ func (s *Security) Authenticate(ctx context.Context, r *Request) (*Access, error
 	return nil, nil
 }
 
-// Chain returns the authenticators, in their order, for doors at which clients prove who they are
-// without a request.
+// Chain returns the authenticators in order, for protocols in which clients authenticate without a
+// request.
 func (s *Security) Chain() []Authenticator { return slices.Clone(s.chain) }
 
 // AccessOf returns the access of an identity for one request.
@@ -263,8 +252,8 @@ func (s *Security) AccessOf(id *Identity) (*Access, error) {
 	return &Access{id: id, by: by, o: &s.Options}, nil
 }
 
-// Challenges are the schemes that clients without credentials are told to use, each once, in the
-// order of the chain.
+// Challenges returns the distinct schemes for clients without credentials, in the order of the
+// chain.
 func (s *Security) Challenges() []string {
 	var out []string
 	for _, a := range s.chain {
@@ -275,8 +264,8 @@ func (s *Security) Challenges() []string {
 	return out
 }
 
-// Authorizer returns the authorizer of a name; nil: there is none.
+// Authorizer returns the authorizer with a name; nil: it does not exist.
 func (s *Security) Authorizer(name string) Authorizer { return s.authorizers[name] }
 
-// Escalator gives requests of the process itself their credentials.
+// Escalator returns the escalator, which adds credentials to the requests of the process itself.
 func (s *Security) Escalator() Escalator { return s.escalator }

@@ -1,14 +1,13 @@
-// Package backup writes what a cluster must not lose into one file, and puts it back: the rows of
-// the metastore, the settings, and on request the segment files of deep storage.
+// Package backup writes the state that a cluster must not lose into one file, and restores it: the
+// rows of the metastore, the settings, and optionally the segment files of deep storage.
 //
 // Write makes a backup while servers run; Check reads one from end to end; Restore fills a
-// metastore of either database, and deep storage, from it. The file is a row of frames, each with a
-// checksum, and ends with a digest of all of them (docs/format/backup.md). Nothing is restored
-// before the whole file has been checked.
+// metastore of either database, and deep storage, from it. The file is a sequence of frames with
+// checksums, and ends with a digest of all frames (docs/format/backup.md). Restore checks the whole
+// file before it writes anything.
 //
-// What the rows are is known by package metastore, where objects lie by package deepstore.
-// Elsewhere on purpose: which stores a process uses (role), and that no process runs during a
-// restore.
+// Package metastore knows the rows, package deepstore the locations of objects. Elsewhere on
+// purpose: the choice of stores (role), and the check that no process runs during a restore.
 //
 //	frame.go, rows.go   the bytes
 //	write.go            Write

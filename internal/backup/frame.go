@@ -179,7 +179,7 @@ func (f *frameReader) frame() (kind, []byte, error) {
 		var err error
 		f.payload = grow(f.payload, int(size))
 		if payload, err = f.decoder.DecodeAll(f.stored, f.payload[:0]); err != nil || len(payload) != int(size) {
-			return 0, nil, damaged("the frame at byte [%d] can't be unpacked", at)
+			return 0, nil, damaged("the frame at byte [%d] can't be decompressed", at)
 		}
 	}
 	if k == kindEnd {

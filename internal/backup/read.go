@@ -84,7 +84,7 @@ type checker struct {
 
 func (c *checker) frame(k kind, payload []byte) error {
 	if c.left > 0 && k != kindBytes {
-		return damaged("file [%s] lacks [%d] bytes", c.file.ID, c.left)
+		return damaged("file [%s] is [%d] bytes too short", c.file.ID, c.left)
 	}
 	if !c.began && k != kindManifest {
 		return damaged("it does not begin with its manifest")
@@ -136,14 +136,14 @@ func (c *checker) frame(k kind, payload []byte) error {
 }
 
 func (c *checker) end(payload []byte) error {
-	var told Summary
-	if err := parse(payload, &told); err != nil {
+	var declared Summary
+	if err := parse(payload, &declared); err != nil {
 		return err
 	}
-	if told.Files != c.Summary.Files || told.FileBytes != c.Summary.FileBytes {
-		return damaged("it holds [%d] files of [%d] by its own count", c.Summary.Files, told.Files)
+	if declared.Files != c.Summary.Files || declared.FileBytes != c.Summary.FileBytes {
+		return damaged("it contains [%d] files, but declares [%d]", c.Summary.Files, declared.Files)
 	}
-	c.Summary = told
+	c.Summary = declared
 	return nil
 }
 
@@ -155,7 +155,7 @@ func (c *checker) counts() error {
 		}
 	}
 	if len(c.rows) != len(c.Summary.Rows) {
-		return damaged("it holds [%d] tables of [%d]", len(c.rows), len(c.Summary.Rows))
+		return damaged("it contains [%d] tables, but declares [%d]", len(c.rows), len(c.Summary.Rows))
 	}
 	return nil
 }

@@ -4,9 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 
 	"github.com/hengedb/henge/internal/auth"
+	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/query"
 	"github.com/hengedb/henge/internal/result"
 	"github.com/hengedb/henge/internal/sql"
@@ -24,47 +27,64 @@ var accessColumns = []sql.Column{
 	{Name: "RULES", Type: expr.Of(expr.Varchar).OrNull(true)},
 }
 
-// readerFor tells who may ask for the access of which user: everybody for the own one, and for
-// others who may read users and roles. nil: there is no security.
-func readerFor(access *auth.Access) func(ctx context.Context, user string) (sql.Reader, error) {
-	if access == nil || !access.Limited() {
+// explained is whose access an EXPLAIN ACCESS is about: of is nil until the statement names a user.
+type explained struct{ by, of *auth.Access }
+
+// readerFor returns what a statement asks for the reader that a user is; nil: there is no security.
+func (e *explained) readerFor() func(ctx context.Context, user string) (sql.Reader, error) {
+	if e.by == nil || !e.by.Limited() {
 		return nil
 	}
-	return func(ctx context.Context, user string) (sql.Reader, error) {
-		if user == access.Name() {
-			access.Pass()
-			return sql.ReaderOf(access), nil
-		}
-		if err := access.Check(ctx, auth.Reads(auth.Config, "security")); err != nil {
-			return sql.Reader{}, err
-		}
-		return sql.ReaderOf(access.For(user)), nil
-	}
+	return e.choose
 }
 
-// explainAccess answers EXPLAIN ACCESS.
-func (b *Broker) explainAccess(ctx context.Context, p *Prepared, r *rows) (*rows, error) {
-	of := p.access
-	if p.AccessOf != of.Name() {
-		of = of.For(p.AccessOf)
+// choose tells who may ask for the access of which user: everybody for the own one, and for others
+// who may read users and roles. It is the one place that picks whose access is explained.
+func (e *explained) choose(ctx context.Context, user string) (sql.Reader, error) {
+	if user == e.by.Name() {
+		e.by.Pass()
+		e.of = e.by
+		return sql.ReaderOf(e.of), nil
 	}
-	needs, err := needsOf(&query.Request{Access: p.access}, p.Statement)
-	if err != nil {
-		return nil, err
+	if err := e.by.Check(ctx, auth.Reads(auth.Config, "security")); err != nil {
+		return sql.Reader{}, err
 	}
-	n := len(needs)
-	texts := [3][]string{make([]string, n), make([]string, n), make([]string, n)}
-	allowed, rules, shown := make([]int64, n), make([]string, n), vector.FullBitmap(n)
+	e.of = e.by.For(user)
+	return sql.ReaderOf(e.of), nil
+}
+
+// decisions decide all that a statement needs.
+func decisions(ctx context.Context, of *auth.Access, needs []auth.Need) ([]query.Decision, error) {
+	out := make([]query.Decision, len(needs))
 	for i, need := range needs {
-		texts[0][i], texts[1][i], texts[2][i] = need.Resource.Name, string(need.Resource.Kind), string(need.Action)
 		g, err := of.Grant(ctx, need)
 		if err != nil {
 			return nil, err
 		}
-		if g.Allowed {
+		out[i] = query.Decision{Need: need, Grant: g}
+	}
+	return out, nil
+}
+
+// explainAccess answers EXPLAIN ACCESS.
+func (b *Broker) explainAccess(ctx context.Context, p *Prepared, r *rows) (*rows, error) {
+	needs, err := needsOf(&query.Request{Access: p.access}, p.Statement)
+	if err != nil {
+		return nil, err
+	}
+	list, err := decisions(ctx, p.explained, needs)
+	if err != nil {
+		return nil, err
+	}
+	n := len(list)
+	texts := [3][]string{make([]string, n), make([]string, n), make([]string, n)}
+	allowed, rules, shown := make([]int64, n), make([]string, n), vector.FullBitmap(n)
+	for i, d := range list {
+		texts[0][i], texts[1][i], texts[2][i] = d.Resource.Name, string(d.Resource.Kind), string(d.Action)
+		if d.Allowed {
 			allowed[i] = 1
 		}
-		if rules[i], err = rulesText(g); err != nil {
+		if rules[i], err = rulesText(d.Grant); err != nil {
 			return nil, err
 		}
 		if rules[i] == "" {
@@ -100,4 +120,68 @@ func rulesText(g auth.Grant) (string, error) {
 		return "", fmt.Errorf("encoding the rules of a role: %w", err)
 	}
 	return string(text), nil
+}
+
+// Preview implements query.Previewer.
+func (b *Broker) Preview(ctx context.Context, req *query.Request) (*query.Preview, error) {
+	lookups := b.o.Lookups.View()
+	pinned, err := b.pinOf(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	params, err := decodeParams(req.Parameters)
+	if err != nil {
+		return nil, err
+	}
+	values := map[string]any{}
+	maps.Copy(values, b.o.Defaults)
+	maps.Copy(values, req.Context)
+	s, err := sql.Prepare(ctx, sql.Request{
+		Text: req.SQL, Params: params, Context: values, Catalog: b.catalog(pinned, lookups), Now: clock.Millis(b.o.Clock), Zone: b.o.Zone,
+		Engine: sql.Native, Dialect: req.Dialect, Lookups: mappings(lookups), Reader: sql.ReaderOf(req.Access),
+	})
+	if err != nil {
+		return nil, err
+	}
+	if s.Explain || s.Analyze || s.AccessOf != "" {
+		return nil, fault.InvalidInput("A preview takes the statement itself, without EXPLAIN")
+	}
+	needs, err := needsOf(req, s)
+	if err != nil {
+		return nil, err
+	}
+	out := &query.Preview{}
+	if out.Decisions, err = decisions(ctx, req.Access, needs); err != nil {
+		return nil, err
+	}
+	for i := range out.Decisions {
+		d := &out.Decisions[i]
+		if d.Allowed && d.Resource.Kind == auth.Datasource && d.Action == auth.Read {
+			out.Tables = append(out.Tables, b.previewed(pinned, d))
+		}
+	}
+	if out.Allowed() {
+		for _, c := range s.Columns {
+			out.Columns = append(out.Columns, result.Column{Name: c.Name, Type: c.Type})
+		}
+	}
+	return out, nil
+}
+
+// previewed describes a datasource as the rules of a decision show it.
+func (b *Broker) previewed(p pin, d *query.Decision) query.PreviewTable {
+	t, limits := query.PreviewTable{Name: d.Resource.Name}, auth.Together(d.Rules)
+	if limits != nil {
+		t.Rows = limits.Rows
+	}
+	for _, c := range b.schemas.of(t.Name, p).columns {
+		column := query.PreviewColumn{Name: c.Name, Type: c.Type.String()}
+		if limits != nil {
+			if cover, is := limits.Columns[c.Name]; is {
+				column.Cover = &cover
+			}
+		}
+		t.Columns = append(t.Columns, column)
+	}
+	return t
 }

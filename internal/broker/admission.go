@@ -24,8 +24,12 @@ func (b *Broker) admit(ctx context.Context, p *Prepared, node plan.Node, id stri
 	}
 	t := b.tablesOf(p)
 	heavy, need := heavy(node, func(scan *plan.Scan) (rows int64) {
-		for _, s := range t.visible(scan) {
-			rows += max(s.Rows, 0)
+		if scan.Intervals == nil && t.readsAll() {
+			rows = b.schemas.of(scan.DataSource, pin{p.State, p.live}).stored
+		} else {
+			for _, s := range t.visible(scan) {
+				rows += max(s.Rows, 0)
+			}
 		}
 		for _, s := range t.growing(scan) {
 			rows += s.Of.Rows
@@ -50,8 +54,8 @@ func patience(left time.Duration) time.Duration { return max(left/4*3, 1) }
 // no query.
 const queryHeight = 1 << 10
 
-// AdmitPart implements fragments.Engine. Parts whose rows are given as they come keep little, and
-// may wait for their reader: they begin at once. All others end whether or not somebody reads them.
+// AdmitPart implements fragments.Engine. Parts with streamed rows need little memory and may wait
+// for their reader, so they start immediately. Other parts end regardless of their reader.
 func (b *Broker) AdmitPart(ctx context.Context, req *dispatch.Request, f *exec.Fragment) (leave func(), err error) {
 	if b.admission == nil || req.Streamed {
 		return func() {}, nil
@@ -94,5 +98,5 @@ func heavy(node plan.Node, scanned func(*plan.Scan) int64) (heavy bool, need int
 	return keeps && rows >= lightRows, need
 }
 
-// Waiting returns how many queries wait for memory.
+// Waiting returns the number of queries that wait for memory.
 func (b *Broker) Waiting() int { return b.admission.Waiting() }

@@ -36,7 +36,7 @@ func TestPartsOfQueriesAreAdmitted(t *testing.T) {
 		defer leave()
 	}
 	if _, err := ask("d", nil); fault.Find(err) == nil || fault.Find(err).Category != fault.CategoryCapacityExceeded ||
-		!strings.Contains(err.Error(), "There was no memory for the query for [300] ms") {
+		!strings.Contains(err.Error(), "The query waited [300] ms") {
 		t.Errorf("a fourth part: %v", err)
 	}
 	for name, change := range map[string]func(*dispatch.Request){

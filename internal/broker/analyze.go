@@ -92,11 +92,12 @@ func (b *Broker) analyze(ctx context.Context, p *Prepared, id string, r *rows) (
 	env, done := b.Env(p, "query "+id)
 	defer done()
 	answer := p.query.Counted(r, env.Budget.Peak)
+	env.Progress = p.query.Progress()
 	profile := exec.NewProfile(b.o.Clock)
 	env.Profile = profile
 	var disk *budget.Budget
 	env.Spill, disk = env.Spill.Child("query " + id)
-	if s := b.spread(p, id, env, wishes{}); s != nil { // what is kept tells nothing of the operators
+	if s := b.clusterScan(p, id, env, cacheOptions{}); s != nil { // what is kept tells nothing of the operators
 		env.Cluster = s
 	}
 	b.anew(p, env)

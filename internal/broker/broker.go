@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"iter"
 	"log/slog"
@@ -20,9 +21,15 @@ import (
 	"github.com/hengedb/henge/internal/cluster"
 	"github.com/hengedb/henge/internal/dispatch"
 	"github.com/hengedb/henge/internal/exec"
+	"github.com/hengedb/henge/internal/exec/keys"
+	"github.com/hengedb/henge/internal/exec/progress"
+	"github.com/hengedb/henge/internal/exec/scheduler"
+	"github.com/hengedb/henge/internal/explain"
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/ingest"
 	"github.com/hengedb/henge/internal/lookup"
+	"github.com/hengedb/henge/internal/native"
 	"github.com/hengedb/henge/internal/obs"
 	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/query"
@@ -36,51 +43,58 @@ import (
 
 // Segments makes segments readable.
 type Segments interface {
-	// Acquire returns a segment that the caller releases. It loads what is not loaded yet.
+	// Acquire returns a segment that the caller releases. It loads the segment if necessary.
 	Acquire(ctx context.Context, s *timeline.Segment) (segment.Reader, error)
 }
 
 // Options are the settings of a Broker.
 type Options struct {
-	// Threads is how many goroutines a scan uses; 0: one per core.
+	// Threads is the number of goroutines of a scan; 0: one per core.
 	Threads int
 	// BatchRows is the size of batches; 0: the default.
 	BatchRows int
 	Memory    *budget.Budget
 	Spill     *budget.SpillDir
-	// MemoryWait is how long a query that may need much memory waits until there is some.
+	// MemoryWait is the maximum time for which a query that may need much memory waits for it.
 	MemoryWait time.Duration
-	// Defaults are the context parameters of queries that don't set them.
+	// Defaults are the default context parameters of queries.
 	Defaults map[string]any
 	Zone     *chrono.Zone
-	// RequireTime refuses queries that read a datasource without a condition on its time
+	// RequireTime rejects queries that read a datasource without a condition on its time
 	// (plan.CheckTimeBounds).
 	RequireTime bool
-	// Lookups are those that statements may use; nil: there are none.
+	// Lookups are the lookups for statements; nil: there are none.
 	Lookups *lookup.Set
-	// Servers and Dispatcher spread queries over the servers of a cluster; nil: this process reads all
-	// segments.
+	// Servers and Dispatcher distribute queries over the servers of a cluster; nil: this process reads
+	// all segments.
 	Servers    Servers
 	Dispatcher *dispatch.Dispatcher
-	// Live knows the live segments, LiveSegments those of them that this process has; nil: there are
-	// none.
+	// Live lists the live segments, LiveSegments supplies those of this process; nil: there are none.
 	Live         Live
 	LiveSegments LiveSegments
-	// Watched, if not nil, are the datasources that queries see.
-	Watched []string
+	// Fresh, if not nil, returns when the published timeline contains everything that a query that
+	// starts now must see.
+	Fresh func(ctx context.Context) error
+	// VisibleDataSources, if not nil, are the only datasources that queries see.
+	VisibleDataSources []string
 	// Clones returns the servers that are clones, by name; nil: there are none.
 	Clones func() map[string]string
-	// Cache is that of results; Segments that of single segments which this process reads, Far of
-	// those that other servers read for it.
-	Cache         CacheOptions
-	Segments, Far exec.SegmentCache
+	// Cache caches results; Segments caches the results of single local segments, Remote those of
+	// segments that other servers read.
+	Cache            CacheOptions
+	Segments, Remote exec.SegmentCache
+	// Local are the tables of a local run, which does not have datasources; nil otherwise.
+	Local LocalTables
 	// Files opens segments by their names.
 	Files query.Files
-	// LargeSide is plan.Options.LargeSide; 0: sentRows where there are Servers.
-	LargeSide float64
-	// ReducedScan is plan.Options.ReducedScan.
-	ReducedScan float64
-	// Meter is told the times of segments; nil: nobody wants to know.
+	// Uploads are uploaded files; nil: not supported.
+	Uploads ingest.Uploads
+	// BroadcastRowLimit is plan.Options.BroadcastRowLimit; 0: broadcastRowLimit where there are
+	// Servers.
+	BroadcastRowLimit float64
+	// SemiJoinMinRows is plan.Options.SemiJoinMinRows.
+	SemiJoinMinRows float64
+	// Meter, if not nil, records the times of segments.
 	Meter *obs.Meter
 	Clock clock.Clock
 	Log   *slog.Logger
@@ -93,49 +107,50 @@ type Broker struct {
 	system       map[string]SystemTable
 	externals    exec.Externals
 	schemas      schemaCache
-	scheduler    *exec.Scheduler
-	lexicons     *exec.Lexicons
+	scheduler    *scheduler.Scheduler
+	globalDicts  *keys.GlobalDicts
 	observations *agg.Observations
 	results      *results
 	watched      atomic.Pointer[watched]
 	admission    *budget.Admission
+	parts        progress.Parts // of queries of other processes
 	o            Options
 }
 
 // watched is one state with what queries see of it.
 type watched struct{ of, seen *timeline.State }
 
-// Seen returns what queries that begin now see of the published timeline.
+// Seen returns the part of the published timeline that new queries see.
 func (b *Broker) Seen() *timeline.State {
 	state := b.published.Pin()
-	if b.o.Watched == nil {
+	if b.o.VisibleDataSources == nil {
 		return state
 	}
 	w := b.watched.Load()
 	if w == nil || w.of != state {
-		w = &watched{state, state.Only(b.o.Watched)}
+		w = &watched{state, state.Only(b.o.VisibleDataSources)}
 		b.watched.Store(w)
 	}
 	return w.seen
 }
 
-// sentRows is from how many rows on the right side of a join is not sent to other servers: about
-// the rows of the bytes that are.
-const sentRows = 200_000
+// broadcastRowLimit is the number of rows from which the right side of a join is not broadcast:
+// about the rows of the bytes that are.
+const broadcastRowLimit = 200_000
 
-// New returns a Broker over published, which its owner keeps up to date. system are the tables of
-// the schema sys, by name.
+// New returns a Broker over published, which its owner advances. system are the tables of the
+// schema sys, by name.
 func New(published *timeline.Published, segments Segments, system map[string]SystemTable, externals exec.Externals, o Options) *Broker {
 	threads := o.Threads
 	if threads <= 0 {
 		threads = budget.Cores()
 	}
-	if o.LargeSide == 0 && o.Servers != nil {
-		o.LargeSide = sentRows
+	if o.BroadcastRowLimit == 0 && o.Servers != nil {
+		o.BroadcastRowLimit = broadcastRowLimit
 	}
 	return &Broker{
-		published: published, segments: segments, system: system, externals: externals, scheduler: exec.NewScheduler(threads, o.Clock),
-		lexicons: exec.NewLexicons(o.Memory), observations: agg.NewObservations(o.Memory), results: &results{o: o.Cache},
+		published: published, segments: segments, system: system, externals: externals, scheduler: scheduler.New(threads, o.Clock),
+		globalDicts: keys.NewGlobalDicts(o.Memory), observations: agg.NewObservations(o.Memory), results: &results{o: o.Cache},
 		admission: budget.NewAdmission(o.Memory, o.MemoryWait, o.Clock), o: o,
 	}
 }
@@ -144,12 +159,14 @@ func New(published *timeline.Published, segments Segments, system map[string]Sys
 type Prepared struct {
 	*sql.Statement
 	State *timeline.State
-	// Lookups are those of the moment at which the statement was prepared.
+	// Lookups are the lookups at the time of preparation.
 	Lookups *lookup.View
 	// Dialect is the product name of the request.
 	Dialect string
 	// access is what the user of the statement may do; nil: it is one of the process itself.
 	access *auth.Access
+	// explained is whose access EXPLAIN ACCESS tells; nil: the statement is another one.
+	explained *auth.Access
 	// query is the registered query that the statement belongs to; nil: that of a task.
 	query *query.Query
 	// live are the live segments that were pinned with State, and reading says which rows are wanted.
@@ -161,7 +178,7 @@ type Prepared struct {
 	began time.Time
 	// share is the part of the cores that it was prepared with, which Env takes over; nil: it gets a
 	// new one. Planner is what it is planned with; nil: it is long, and planned beside the others.
-	share, planner *exec.Share
+	share, planner *scheduler.Share
 }
 
 // longStatement is the length in bytes from which a statement may take longer to plan than a turn
@@ -184,10 +201,11 @@ func (b *Broker) Prepare(ctx context.Context, req *query.Request, engine sql.Eng
 	}
 	script := req.Script
 	req.Script = nil
+	about := explained{by: req.Access}
 	s, err := sql.Prepare(ctx, sql.Request{
-		Text: req.SQL, Script: script, Params: params, Context: context, Catalog: b.catalog(pinned, lookups),
+		Text: req.SQL, Script: script, Params: params, Context: context, Catalog: b.catalog(pinned, lookups).named(),
 		Now: clock.Millis(b.o.Clock), Zone: b.o.Zone, Engine: engine, Dialect: req.Dialect, Lookups: mappings(lookups),
-		Reader: sql.ReaderOf(req.Access), ReaderFor: readerFor(req.Access),
+		Reader: readerOf(req), ReaderFor: about.readerFor(),
 	})
 	if err != nil {
 		return nil, err
@@ -195,11 +213,15 @@ func (b *Broker) Prepare(ctx context.Context, req *query.Request, engine sql.Eng
 	if err := b.permit(ctx, req, s); err != nil {
 		return nil, err
 	}
+	if err := b.keepsHidden(ctx, req, s); err != nil {
+		return nil, err
+	}
 	if s.AccessOf != "" && engine != sql.Native {
-		return nil, fault.Unsupported("EXPLAIN ACCESS is answered at once; tasks and kept statements don't take it")
+		return nil, fault.Unsupported("EXPLAIN ACCESS is not supported in tasks and asynchronous statements")
 	}
 	p := &Prepared{
-		Statement: s, State: pinned.state, live: pinned.live, Lookups: lookups, Dialect: req.Dialect, access: req.Access, began: began,
+		Statement: s, State: pinned.state, live: pinned.live, Lookups: lookups, Dialect: req.Dialect, access: req.Access, explained: about.of,
+		began: began,
 	}
 	if p.reading, err = readingOf(s.Context); err != nil {
 		return nil, err
@@ -212,8 +234,8 @@ func (b *Broker) Prepare(ctx context.Context, req *query.Request, engine sql.Eng
 	return p, nil
 }
 
-// Describe returns what a statement gives and wants, without running it. Its parameters have no
-// values.
+// Describe returns the columns and parameters of a statement, without running it. Its parameters
+// have no values.
 func (b *Broker) Describe(ctx context.Context, req *query.Request) (*query.Description, error) {
 	lookups := b.o.Lookups.View()
 	pinned, err := b.pinOf(ctx, req)
@@ -224,9 +246,9 @@ func (b *Broker) Describe(ctx context.Context, req *query.Request) (*query.Descr
 	maps.Copy(context, b.o.Defaults)
 	maps.Copy(context, req.Context)
 	s, err := sql.Prepare(ctx, sql.Request{
-		Text: req.SQL, Context: context, Catalog: b.catalog(pinned, lookups), Now: clock.Millis(b.o.Clock), Zone: b.o.Zone,
+		Text: req.SQL, Context: context, Catalog: b.catalog(pinned, lookups).named(), Now: clock.Millis(b.o.Clock), Zone: b.o.Zone,
 		Engine: sql.Native, Dialect: req.Dialect, Lookups: mappings(lookups), Describe: true, Reader: sql.ReaderOf(req.Access),
-		ReaderFor: readerFor(req.Access),
+		ReaderFor: (&explained{by: req.Access}).readerFor(),
 	})
 	if err != nil {
 		return nil, err
@@ -240,7 +262,7 @@ func (b *Broker) Describe(ctx context.Context, req *query.Request) (*query.Descr
 	case s.AccessOf != "":
 		columns = accessColumns
 	case s.Explain:
-		columns = sql.ExplainColumns
+		columns = explain.Columns
 	}
 	for _, c := range columns {
 		out.Columns = append(out.Columns, result.Column{Name: c.Name, Type: c.Type})
@@ -249,7 +271,7 @@ func (b *Broker) Describe(ctx context.Context, req *query.Request) (*query.Descr
 }
 
 func (b *Broker) catalog(p pin, lookups *lookup.View) catalog {
-	return catalog{p, &b.schemas, lookups}
+	return catalog{p, &b.schemas, lookups, b.o.Local}
 }
 
 // mappings gives expressions the tables of lookups.
@@ -274,7 +296,7 @@ func decodeParams(in []query.Parameter) ([]sql.Param, error) {
 			dec := json.NewDecoder(bytes.NewReader(p.Value))
 			dec.UseNumber()
 			if err := dec.Decode(&v); err != nil {
-				return nil, fault.Malformed("Value of parameter [%d] is no JSON: %v", i+1, err)
+				return nil, fault.Malformed("Value of parameter [%d] is not JSON: %v", i+1, err)
 			}
 		}
 		out[i] = sql.Param{Type: p.Type, Value: v}
@@ -282,26 +304,27 @@ func decodeParams(in []query.Parameter) ([]sql.Param, error) {
 	return out, nil
 }
 
-// Optimize returns the plan that is to be run. Once ctx is done it is no better than it is then:
-// the query ends before it is run.
+// Optimize returns the plan to run. When ctx is done, it stops optimizing, because the query ends
+// before the plan is run.
 func (b *Broker) Optimize(ctx context.Context, p *Prepared) plan.Node {
 	return b.OptimizeWithout(ctx, p, nil)
 }
 
-// OptimizeWithout is Optimize without some rules, by name. Limits of subqueries are of right sides
-// as the statement has them: then sides are not exchanged, nor reduced by joins of our own.
+// OptimizeWithout is Optimize without some rules, by name. If subqueries have limits, which apply
+// to the right sides of joins in the statement, it neither swaps sides nor adds semi-joins.
 func (b *Broker) OptimizeWithout(ctx context.Context, p *Prepared, off []string) plan.Node {
 	if p.MaxSubqueryRows > 0 || p.MaxSubqueryBytes > 0 {
-		off = append(slices.Clone(off), "join_side", "reduce_sides")
+		off = append(slices.Clone(off), "build_side", "semi_join_reduction")
 	}
 	return plan.Optimize(p.Plan, plan.Options{
-		Off: off, Context: p.Statement.Env().WithStop(ctx), Rows: b.catalog(pin{p.State, p.live}, p.Lookups).scanRows, LargeSide: b.o.LargeSide,
-		ReducedScan: b.o.ReducedScan,
+		Off: off, Context: p.Statement.Env().WithStop(ctx), Rows: b.catalog(pin{p.State, p.live}, p.Lookups).scanRows,
+		BroadcastRowLimit: b.o.BroadcastRowLimit,
+		SemiJoinMinRows:   b.o.SemiJoinMinRows,
 	})
 }
 
-// Env returns what the operators of a statement need: a part of the memory and a share of the
-// cores. Done gives them back.
+// Env returns the resources for the operators of a statement: a part of the memory and a share of
+// the cores. done releases them.
 func (b *Broker) Env(p *Prepared, name string) (env *exec.Env, done func()) {
 	if p.share == nil {
 		p.share = b.scheduler.Join()
@@ -316,10 +339,10 @@ func (b *Broker) Env(p *Prepared, name string) (env *exec.Env, done func()) {
 	return env, done
 }
 
-func (b *Broker) env(context expr.Context, name string, share *exec.Share) (env *exec.Env, done func()) {
+func (b *Broker) env(context expr.Context, name string, share *scheduler.Share) (env *exec.Env, done func()) {
 	env = &exec.Env{
 		Expr: &context, Budget: b.o.Memory.Query(name, b.o.Memory.Limit()/memoryShare), Spill: b.o.Spill,
-		Threads: b.o.Threads, Share: share, Lexicons: b.lexicons, Observations: b.observations, BatchRows: b.o.BatchRows,
+		Threads: b.o.Threads, Share: share, GlobalDicts: b.globalDicts, Observations: b.observations, BatchRows: b.o.BatchRows,
 	}
 	if b.o.Meter != nil {
 		env.GroupSpill = &atomic.Int64{}
@@ -339,25 +362,31 @@ func (b *Broker) env(context expr.Context, name string, share *exec.Share) (env 
 // find some, or spill early.
 const memoryShare = 2
 
-// Load returns how many goroutines compute for queries now, and how many wait for their turn.
+// Load returns the number of goroutines that compute for queries, and of those that wait for their
+// turn.
 func (b *Broker) Load() (active, pending int) { return b.scheduler.Load() }
 
-// ResultHits returns how many queries were answered from the cache of results.
+// ResultHits returns the number of queries that were answered from the result cache.
 func (b *Broker) ResultHits() int64 { return b.results.hits.Load() }
 
-// Start implements query.Engine. A statement is parsed and planned with its share of the cores,
-// too: of many at once those that came first are answered first.
+// Start implements query.Engine. Parsing and planning also use the share of the statement: of many
+// concurrent statements, the first are completed first.
 func (b *Broker) Start(ctx context.Context, q *query.Query, req *query.Request) (query.Rows, error) {
 	share := b.scheduler.Join()
 	planner := share
 	if len(req.SQL) >= longStatement {
 		planner = nil
 	}
+	obs.SpanOf(ctx).Text("henge.query.id", req.ID)
+	obs.SpanOf(ctx).Statement(req.SQL)
 	var p *Prepared
-	err := planner.Compute(ctx, func(ctx context.Context) (err error) {
+	planning, span := obs.BeginSpan(ctx, "plan", obs.InternalSpan)
+	err := exec.Compute(planning, planner, func(ctx context.Context) (err error) {
 		p, err = b.Prepare(ctx, req, sql.Native)
 		return err
 	})
+	span.Fail(err)
+	span.End()
 	if err != nil {
 		share.Leave()
 		return nil, err
@@ -368,7 +397,7 @@ func (b *Broker) Start(ctx context.Context, q *query.Query, req *query.Request) 
 			p.share.Leave()
 		}
 	}()
-	if err := q.Describe(query.SQLKind, p.dataSources(), func() []string { return p.nativeTypes(ctx) }); err != nil {
+	if err := q.Describe(ctx, query.SQLKind, p.dataSources(), func() []string { return p.nativeTypes(ctx) }); err != nil {
 		return nil, err
 	}
 	return b.Rows(ctx, p, req.ID)
@@ -387,16 +416,16 @@ func (p *Prepared) dataSources() []string {
 
 // nativeTypes are the types of the native queries that the statement would be.
 func (p *Prepared) nativeTypes(ctx context.Context) []string {
-	types, err := p.NativeTypes(ctx)
+	types, err := explain.NativeTypes(ctx, p.Statement)
 	if err != nil {
 		return nil // no native query reads what the statement reads
 	}
 	return types
 }
 
-// Rows begins a prepared SELECT or EXPLAIN.
+// Rows starts a prepared SELECT or EXPLAIN.
 func (b *Broker) Rows(ctx context.Context, p *Prepared, id string) (query.Rows, error) {
-	r := &rows{zone: p.Zone, stringify: true, facts: "{}"}
+	r := &rows{zone: p.Zone, stringify: true, responseContext: "{}"}
 	if r.zone == nil {
 		r.zone = chrono.UTC
 	}
@@ -418,16 +447,18 @@ func (b *Broker) Rows(ctx context.Context, p *Prepared, id string) (query.Rows, 
 		r.columns = append(r.columns, result.Column{Name: c.Name, Type: c.Type})
 	}
 	var node plan.Node
-	if err := p.planner.Compute(ctx, func(context.Context) error { node = b.Optimize(ctx, p); return nil }); err != nil {
+	if err := exec.Compute(ctx, p.planner, func(context.Context) error { node = b.Optimize(ctx, p); return nil }); err != nil {
 		return nil, err
 	}
-	b.o.Meter.Time(b.measured("sqlQuery/planningTimeMs", id), b.o.Clock.Now().Sub(p.began))
+	if !p.began.IsZero() { // the plan of a native query was not made here
+		b.o.Meter.Time(b.measured("sqlQuery/planningTimeMs", id), b.o.Clock.Now().Sub(p.began))
+	}
 	if b.o.RequireTime {
 		if err := plan.CheckTimeBounds(node); err != nil {
 			return nil, err
 		}
 	}
-	if r.facts, err = b.uncovered(p, node); err != nil {
+	if r.responseContext, err = b.uncovered(p, node); err != nil {
 		return nil, err
 	}
 	wanted, err := b.results.ask(ctx, p, node)
@@ -437,24 +468,34 @@ func (b *Broker) Rows(ctx context.Context, p *Prepared, id string) (query.Rows, 
 	if r.op = b.results.get(wanted); r.op != nil {
 		return p.query.Counted(r, func() int64 { return 0 }), nil
 	}
-	wishes, err := b.wishesOf(p)
+	caching, err := b.cacheOptionsOf(p)
 	if err != nil {
 		return nil, err
 	}
 	if err := p.query.Weigh(func() query.Footprint { return b.footprint(p, node) }); err != nil {
 		return nil, err
 	}
+	if err := p.query.Reads(func() int64 { return b.bytesOf(p, node) }); err != nil {
+		return nil, err
+	}
 	leave, err := b.admit(ctx, p, node, id)
 	if err != nil {
 		return nil, err
 	}
+	ctx, r.span = obs.BeginSpan(ctx, "run", obs.InternalSpan)
 	env, done := b.Env(p, "query "+id)
 	env.Note = r.warnings.add
+	env.Progress = p.query.Progress()
 	env.Share.Prefer(p.query.Priority())
-	env.Segments, env.Times = b.SegmentCache(wishes.use, wishes.populate), b.SegmentTimes(id)
+	env.Share.Bound(p.query.CPU())
+	env.Segments, env.Times = b.SegmentCache(caching.use, caching.populate), b.SegmentTimes(id)
 	count := func(n int) { b.o.Meter.Note(b.measured("query/segments/count", id), float64(n)) }
 	env.Tables.(*tables).count = count
-	if s := b.spread(p, id, env, wishes); s != nil {
+	if r.span != nil {
+		r.span.Text("henge.query.id", id)
+		env.Tables.(*tables).named, env.Times = true, env.Times.In(r.span, b.o.Clock)
+	}
+	if s := b.clusterScan(p, id, env, caching); s != nil {
 		s.count = count
 		env.Cluster = s
 	}
@@ -470,6 +511,8 @@ func (b *Broker) Rows(ctx context.Context, p *Prepared, id string) (query.Rows, 
 	})
 	if err != nil {
 		r.done()
+		r.span.Fail(err)
+		r.span.End()
 		return nil, err
 	}
 	r.op = b.results.record(wanted, r.op)
@@ -483,28 +526,34 @@ func (b *Broker) measured(metric, id string) obs.Occurrence {
 
 // rows are the rows of a running statement.
 type rows struct {
-	columns   []result.Column
-	zone      *chrono.Zone
-	stringify bool
-	facts     string
-	warnings  warnings
-	op        exec.Operator
-	done      func() // gives memory and cores back; nil: nothing was taken
+	columns         []result.Column
+	zone            *chrono.Zone
+	stringify       bool
+	responseContext string
+	warnings        warnings
+	op              exec.Operator
+	done            func()    // gives memory and cores back; nil: nothing was taken
+	span            *obs.Span // nil: nothing is recorded
 }
 
 func (r *rows) Columns() []result.Column { return r.columns }
 func (r *rows) Zone() *chrono.Zone       { return r.zone }
 func (r *rows) StringifyArrays() bool    { return r.stringify }
 
-// Facts returns the response context as far as it is known: warnings come while rows are read.
-func (r *rows) Facts() string { return r.warnings.join(r.facts) }
+// ResponseContext returns the response context as far as it is known: warnings come while rows are
+// read.
+func (r *rows) ResponseContext() string { return r.warnings.join(r.responseContext) }
 
 func (r *rows) Next(ctx context.Context) (b *vector.Batch, err error) {
+	ctx = r.span.Into(ctx)
 	if panicked := exec.Protect(func() error {
 		b, err = r.op.Next(ctx)
 		return nil
 	}); panicked != nil {
-		return nil, panicked
+		err, b = panicked, nil
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		r.span.Fail(err)
 	}
 	return b, err
 }
@@ -514,6 +563,7 @@ func (r *rows) Close() {
 	if r.done != nil {
 		r.done()
 	}
+	r.span.End()
 }
 
 // oneBatch yields one batch.
@@ -538,6 +588,12 @@ type tables struct {
 	// pinned is what was pinned, state what is read of it: all or nothing.
 	pinned, state *timeline.State
 	live          *cluster.LiveView
+	// only are the segments that a query names, by datasource.
+	only map[string][]native.Descriptor
+	// held, if not nil, are the segments of this process that alone count; alone says that there is
+	// no other process.
+	held  *own
+	alone bool
 	// named says that leaves have ids, which take time to make.
 	named bool
 	// count is told how many segments each scan reads; nil: nobody wants to know.
@@ -548,16 +604,20 @@ type tables struct {
 func (t *tables) Leaves(ctx context.Context, scan *plan.Scan, columns []string) ([]exec.Leaf, error) {
 	var segments []*timeline.Segment
 	var leaves []exec.Leaf
+	var all bounds
 	for visible, s := range t.wanted(scan) {
-		segments, leaves = append(segments, s), append(leaves, exec.Leaf{Visible: visible})
+		if all.take(scan, s, visible) {
+			continue
+		}
+		leaf := exec.Leaf{Visible: visible, Reader: knownRows(scan, s, visible)}
+		if t.named {
+			leaf.ID = s.ID.String()
+		}
+		segments, leaves = append(segments, s), append(leaves, leaf)
 	}
 	growing := t.growing(scan)
-	t.counted(len(segments) + len(growing))
-	if t.named {
-		for i, s := range segments {
-			leaves[i].ID = s.ID.String()
-		}
-	}
+	t.counted(all.segments + len(segments) + len(growing))
+	segments, leaves = all.put(segments, leaves)
 	leaves, err := t.acquireLive(ctx, growing, leaves)
 	if err != nil {
 		return nil, err
@@ -574,20 +634,31 @@ func (t *tables) counted(segments int) {
 // visible yields the segments of a scan that hold rows, each with the part of time in which they
 // count.
 func (t *tables) visible(scan *plan.Scan) iter.Seq2[chrono.Interval, *timeline.Segment] {
-	intervals := intervalsOf(scan)
+	intervals, whole := intervalsOf(scan), t.readsWhole()
 	return func(yield func(chrono.Interval, *timeline.Segment) bool) {
 		for _, holder := range t.state.Timeline(scan.DataSource).Lookup(intervals...) {
 			for _, s := range holder.Segments() {
-				if !s.IsTombstone() && !yield(holder.Interval, s) {
-					return
+				if s.IsTombstone() {
+					continue
+				}
+				if whole {
+					if !yield(holder.Interval, s) {
+						return
+					}
+					continue
+				}
+				for _, part := range t.parts(s.ID, holder.Interval) {
+					if !yield(part, s) {
+						return
+					}
 				}
 			}
 		}
 	}
 }
 
-// Visible yields the segments of a scan that may have rows which count, in the state that p pins,
-// each with the part of time in which they do.
+// Visible yields the segments of a scan that may contain matching rows, in the state that p pins,
+// each with its visible interval.
 func (b *Broker) Visible(p *Prepared, scan *plan.Scan) iter.Seq2[chrono.Interval, *timeline.Segment] {
 	return b.tablesOf(p).wanted(scan)
 }
@@ -605,8 +676,7 @@ func (t *tables) wanted(scan *plan.Scan) iter.Seq2[chrono.Interval, *timeline.Se
 	}
 }
 
-// Reads yields the segments of a datasource that a plan of p reads, a segment once for each scan of
-// it.
+// Reads yields the segments of a datasource that a plan of p reads, once for each scan.
 func (b *Broker) Reads(p *Prepared, node plan.Node, dataSource string) iter.Seq[timeline.SegmentID] {
 	t := b.tablesOf(p)
 	return func(yield func(timeline.SegmentID) bool) {
@@ -642,6 +712,21 @@ func (b *Broker) footprint(p *Prepared, node plan.Node) (f query.Footprint) {
 	return f
 }
 
+// bytesOf returns the bytes of the segments that a plan reads, those of live ones left out: they
+// are in memory.
+func (b *Broker) bytesOf(p *Prepared, node plan.Node) (bytes int64) {
+	t := b.tablesOf(p)
+	plan.Walk(node, func(n plan.Node) bool {
+		if scan, ok := n.(*plan.Scan); ok {
+			for _, s := range t.wanted(scan) {
+				bytes += s.Size
+			}
+		}
+		return true
+	})
+	return bytes
+}
+
 // intervalsOf are those that a scan asks for.
 func intervalsOf(scan *plan.Scan) []chrono.Interval {
 	if scan.Intervals == nil {
@@ -654,20 +739,6 @@ func intervalsOf(scan *plan.Scan) []chrono.Interval {
 // When it fails none is left acquired.
 func (t *tables) acquire(ctx context.Context, scan *plan.Scan, columns []string, segments []*timeline.Segment, leaves []exec.Leaf) error {
 	return exec.AcquireLeaves(ctx, scan, columns, leaves, func(ctx context.Context, i int) (segment.Reader, error) {
-		if isCounted(scan, segments[i], leaves[i].Visible) {
-			iv := segments[i].ID.Interval
-			return segment.NewTable(segment.Info{Rows: int(segments[i].Rows), HasTimes: true, MinTime: iv.Start, MaxTime: iv.End - 1}, nil), nil
-		}
 		return t.segments.Acquire(ctx, segments[i])
 	})
-}
-
-// isCounted reports whether all that a scan wants of a segment is how many rows it has, which the
-// timeline knows: the scan reads no column, and all rows count. The segment is not opened then,
-// wherever it is.
-func isCounted(scan *plan.Scan, s *timeline.Segment, visible chrono.Interval) bool {
-	if len(scan.Out) > 0 || scan.Filter != nil || s.Rows < 0 || !visible.Contains(s.ID.Interval) {
-		return false
-	}
-	return slices.ContainsFunc(intervalsOf(scan), func(iv chrono.Interval) bool { return iv.Contains(s.ID.Interval) })
 }

@@ -20,6 +20,33 @@ type catalog struct {
 	pin
 	cache   *schemaCache
 	lookups *lookup.View
+	local   LocalTables
+}
+
+// LocalTables are the files that replace tables in a local run, which does not have datasources.
+// Its methods are safe for use by many goroutines.
+type LocalTables interface {
+	// Table returns the table with a name, or nil.
+	Table(ctx context.Context, name string) (*sql.Table, error)
+	// File returns the table for a path.
+	File(ctx context.Context, path string) (*sql.Table, error)
+	Names() []string
+}
+
+// localCatalog is the catalog of a local run.
+type localCatalog struct{ catalog }
+
+// File implements sql.Files.
+func (c localCatalog) File(ctx context.Context, path string) (*sql.Table, error) {
+	return c.local.File(ctx, path)
+}
+
+// named returns what statements are bound against.
+func (c catalog) named() sql.Catalog {
+	if c.local != nil {
+		return localCatalog{c}
+	}
+	return c
 }
 
 // lookupColumns are the columns of the tables of the schema lookup.
@@ -28,9 +55,12 @@ var lookupColumns = []plan.Column{
 }
 
 // Table returns the columns of a datasource or a lookup.
-func (c catalog) Table(_ context.Context, schema sql.Schema, name string) (*sql.Table, error) {
+func (c catalog) Table(ctx context.Context, schema sql.Schema, name string) (*sql.Table, error) {
 	switch schema {
 	case sql.SchemaData:
+		if c.local != nil {
+			return c.local.Table(ctx, name)
+		}
 	case sql.SchemaLookup:
 		if !c.lookups.Known(name) {
 			return nil, nil
@@ -51,6 +81,9 @@ func (c catalog) Table(_ context.Context, schema sql.Schema, name string) (*sql.
 func (c catalog) Names(_ context.Context, schema sql.Schema) []string {
 	switch schema {
 	case sql.SchemaData:
+		if c.local != nil {
+			return c.local.Names()
+		}
 		return c.dataSources()
 	case sql.SchemaLookup:
 		return c.lookups.Names()
@@ -83,6 +116,8 @@ type schemaEntry struct {
 	columns []plan.Column
 	metrics []plan.Column // the last ones of columns
 	rows    float64
+	// stored is how many rows the segments have that are visible, at any time.
+	stored int64
 	// published are the schemas of the visible segments.
 	published []cluster.LiveSchema
 }
@@ -107,7 +142,7 @@ func (c *schemaCache) of(name string, p pin) schemaEntry {
 		c.entries = map[string]schemaEntry{}
 	}
 	if !known || e.of != t {
-		e = schemaEntry{of: t, rows: visibleRows(t, chrono.Eternity), published: schemasOf(t)}
+		e = entryOf(t)
 	}
 	e.live = schemas
 	e.columns, e.metrics = mergeSchemas(e.published, schemas)
@@ -124,13 +159,18 @@ func visibleRows(t *timeline.Timeline, intervals ...chrono.Interval) float64 {
 		for _, s := range holder.Segments() {
 			of += max(s.Rows, 0)
 		}
-		part := 1.0
-		if whole := holder.Chunk.Interval; whole != chrono.Eternity && !whole.IsEmpty() {
-			part = float64(holder.Interval.Millis()) / float64(whole.Millis())
-		}
-		rows += float64(of) * part
+		rows += float64(of) * visiblePart(holder)
 	}
 	return rows
+}
+
+// visiblePart returns which part of the time of a holder's chunk is visible in it.
+func visiblePart(h timeline.Holder) float64 {
+	whole := h.Chunk.Interval
+	if whole == h.Interval || whole == chrono.Eternity || whole.IsEmpty() {
+		return 1
+	}
+	return float64(h.Interval.Millis()) / float64(whole.Millis())
 }
 
 // scanRows estimates how many rows a scan reads, for the optimizer.
@@ -151,26 +191,36 @@ func (c catalog) scanRows(scan *plan.Scan) float64 {
 	return rows + c.cache.of(scan.DataSource, c.pin).rows
 }
 
-// schemasOf returns the different schemas of the visible segments, each with the newest version
-// that has it.
-func schemasOf(t *timeline.Timeline) []cluster.LiveSchema {
-	var out []cluster.LiveSchema
+// entryOf returns what the visible segments of a timeline say, in one walk over them: their rows,
+// and their different schemas, each with the newest version that has it. What is overshadowed is
+// not seen, nor are its columns.
+func entryOf(t *timeline.Timeline) schemaEntry {
+	e := schemaEntry{of: t}
 	at := map[*timeline.Schema]int{}
-	for _, holder := range t.Lookup(chrono.Eternity) { // what is overshadowed is not seen, nor are its columns
+	var last *timeline.Schema // of the segment before, as of nearly all
+	i := 0
+	for _, holder := range t.Lookup(chrono.Eternity) {
+		of := int64(0)
 		for _, s := range holder.Segments() {
+			of += max(s.Rows, 0)
 			if s.Schema == nil {
 				continue
 			}
-			i, known := at[s.Schema]
-			if !known {
-				i = len(out)
-				at[s.Schema] = i
-				out = append(out, cluster.LiveSchema{Schema: s.Schema})
+			if s.Schema != last {
+				var known bool
+				if i, known = at[s.Schema]; !known {
+					i = len(e.published)
+					at[s.Schema] = i
+					e.published = append(e.published, cluster.LiveSchema{Schema: s.Schema})
+				}
+				last = s.Schema
 			}
-			out[i].Version = max(out[i].Version, s.ID.Version)
+			e.published[i].Version = max(e.published[i].Version, s.ID.Version)
 		}
+		e.stored += of
+		e.rows += float64(of) * visiblePart(holder)
 	}
-	return out
+	return e
 }
 
 // mergeSchemas returns the columns of a datasource: time first, then those of the newest segments
@@ -227,7 +277,7 @@ func columnType(c timeline.Column) (expr.Type, bool) {
 	return expr.FromRuntime(physical, false), true
 }
 
-// Widen returns the type that holds the values of both (spec/sql.md, section 6.1).
+// Widen returns the type that can represent the values of both types.
 func Widen(a, b expr.Type) expr.Type {
 	switch {
 	case a == b:

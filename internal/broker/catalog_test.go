@@ -38,7 +38,7 @@ func stateOf(segments ...*timeline.Segment) *timeline.State {
 
 func columnsOf(t *testing.T, segments ...*timeline.Segment) []string {
 	t.Helper()
-	table, err := catalog{pin{state: stateOf(segments...)}, &schemaCache{}, &lookup.View{}}.Table(t.Context(), sql.SchemaData, "ds")
+	table, err := catalog{pin{state: stateOf(segments...)}, &schemaCache{}, &lookup.View{}, nil}.Table(t.Context(), sql.SchemaData, "ds")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +125,7 @@ func TestTypesWiden(t *testing.T) {
 }
 
 func TestNamesAndOtherSchemas(t *testing.T) {
-	c := catalog{pin{state: stateOf(segmentOf("b", 0, "1"), segmentOf("a", 0, "1"))}, &schemaCache{}, &lookup.View{}}
+	c := catalog{pin{state: stateOf(segmentOf("b", 0, "1"), segmentOf("a", 0, "1"))}, &schemaCache{}, &lookup.View{}, nil}
 	if diff := cmp.Diff([]string{"a", "b"}, c.Names(t.Context(), sql.SchemaData)); diff != "" {
 		t.Error(diff)
 	}
@@ -169,5 +169,40 @@ func TestWidenIsSymmetric(t *testing.T) {
 				t.Errorf("%s with %s is %s, and with %s again %s", a, b, Widen(a, b), a, x)
 			}
 		}
+	}
+}
+
+// What is known of all rows of a datasource is what a walk over its visible segments counts: a
+// chunk that a newer one interrupts is read on both sides of it.
+func TestRowsOfADataSource(t *testing.T) {
+	with := func(s *timeline.Segment, days, rows int64) *timeline.Segment {
+		s.ID.Interval.End = s.ID.Interval.Start + days*day
+		s.Rows = rows
+		return s
+	}
+	for name, tc := range map[string]struct {
+		segments []*timeline.Segment
+		rows     float64
+		stored   int64
+	}{
+		"nothing":         {nil, 0, 0},
+		"days":            {[]*timeline.Segment{segmentOf("ds", 0, "1", "a STRING"), segmentOf("ds", 1, "1", "b STRING")}, 6, 6},
+		"one is hidden":   {[]*timeline.Segment{segmentOf("ds", 0, "1", "a STRING"), with(segmentOf("ds", 0, "2", "a STRING"), 1, 5)}, 5, 5},
+		"half is hidden":  {[]*timeline.Segment{with(segmentOf("ds", 0, "1", "a STRING"), 2, 30), segmentOf("ds", 1, "2", "a STRING")}, 18, 33},
+		"interrupted":     {[]*timeline.Segment{with(segmentOf("ds", 0, "1", "a STRING"), 3, 30), segmentOf("ds", 1, "2", "a STRING")}, 23, 63},
+		"a tombstone":     {[]*timeline.Segment{segmentOf("ds", 0, "1", "a STRING"), timeline.NewTombstone(segmentOf("ds", 0, "2").ID)}, 0, 0},
+		"unknown numbers": {[]*timeline.Segment{segmentOf("ds", 0, "1", "a STRING"), with(segmentOf("ds", 1, "1", "a STRING"), 1, -1)}, 3, 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			state := stateOf(tc.segments...)
+			e := (&schemaCache{}).of("ds", pin{state: state})
+			walked, all := int64(0), &tables{pinned: state, state: state}
+			for _, s := range all.visible(&plan.Scan{DataSource: "ds"}) {
+				walked += max(s.Rows, 0)
+			}
+			if e.rows != tc.rows || e.stored != tc.stored || walked != tc.stored || visibleRows(state.Timeline("ds"), chrono.Eternity) != tc.rows {
+				t.Errorf("%v rows, %d stored, %d walked over, want %v and %d", e.rows, e.stored, walked, tc.rows, tc.stored)
+			}
+		})
 	}
 }

@@ -69,6 +69,8 @@ func TestRowsAreCountedWithoutOpeningSegments(t *testing.T) {
 	}{
 		{"SELECT COUNT(*) FROM days WHERE __time < TIMESTAMP '1970-01-09'", 80, 0},
 		{"SELECT COUNT(*) FROM days WHERE __time >= TIMESTAMP '1970-01-02' AND __time < TIMESTAMP '1970-01-05'", 30, 0},
+		{"SELECT COUNT(*) FROM days WHERE __time < TIMESTAMP '1970-01-03' " +
+			"OR __time >= TIMESTAMP '1970-01-05' AND __time < TIMESTAMP '1970-01-07'", 40, 0},
 		{"SELECT COUNT(*) FROM days WHERE __time >= TIMESTAMP '1970-01-02 12:00:00' AND __time < TIMESTAMP '1970-01-05'", 25, 1},
 		{"SELECT COUNT(*) FROM days WHERE __time >= TIMESTAMP '1970-01-09' AND __time < TIMESTAMP '1970-01-11'", 20, 1},
 		{"SELECT COUNT(*) FROM days", 110, 2},
@@ -83,8 +85,101 @@ func TestRowsAreCountedWithoutOpeningSegments(t *testing.T) {
 	}
 }
 
+// The least and the greatest time are known of segments that were published with them, and answers
+// are those that opened segments give: with hidden days, days of which nobody knows the times or
+// the number of rows, bounds of time within segments, and conditions.
+func TestTimesAreKnownWithoutOpeningSegments(t *testing.T) {
+	days := func(from, to int64) chrono.Interval {
+		return chrono.Interval{Start: from * dayMillis, End: to * dayMillis}
+	}
+	list := func(known bool) (all []*timeline.Segment) {
+		for _, s := range []struct {
+			interval   chrono.Interval
+			version    string
+			rows       int64
+			timesKnown bool
+		}{
+			{days(0, 1), "1", 10, true}, {days(1, 2), "1", 10, true}, {days(2, 3), "1", 10, true}, {days(3, 4), "1", 10, true},
+			{days(4, 6), "1", 10, true}, {days(4, 5), "2", 10, true}, // the newer one hides all rows of the older one
+			{days(6, 8), "1", 10, true}, {days(7, 8), "2", 10, true}, // and here none
+			{days(8, 9), "1", 10, false}, {days(9, 10), "1", -1, true},
+		} {
+			one := &timeline.Segment{
+				ID:    timeline.SegmentID{DataSource: "days", Version: s.version, Interval: s.interval},
+				Shard: timeline.Numbered{}, Schema: timeline.NewSchema([]timeline.Column{{Name: "x", Type: "LONG"}}), Rows: -1,
+				BinaryVersion: timeline.BinaryVersion,
+			}
+			if known {
+				one.Rows = s.rows
+				if s.timesKnown {
+					one.Times = chrono.Interval{Start: s.interval.Start, End: s.interval.Start + 9*dayMillis/10 + 1}
+				}
+			}
+			all = append(all, one)
+		}
+		return all
+	}
+	open := func(known bool) (*broker.Broker, *opened) {
+		published, segments := timeline.NewPublished(), &opened{}
+		if err := published.Advance(1, timeline.Added(list(known)...)); err != nil {
+			t.Fatal(err)
+		}
+		return broker.New(published, segments, nil, &broker.Externals{},
+			broker.Options{Memory: budget.Root(1 << 30), Clock: clock.System(), Log: slog.New(slog.DiscardHandler)}), segments
+	}
+	knows, segments := open(true)
+	reads, _ := open(false)
+	for _, c := range []struct {
+		sql    string
+		opened int64
+	}{
+		{"SELECT MIN(__time), MAX(__time), COUNT(*) FROM days WHERE __time < TIMESTAMP '1970-01-05'", 0},
+		{"SELECT MAX(__time) FROM days WHERE __time < TIMESTAMP '1970-01-05'", 0},
+		{"SELECT MIN(__time), MAX(__time) FROM days WHERE __time < TIMESTAMP '1970-01-03' " +
+			"OR __time >= TIMESTAMP '1970-01-05' AND __time < TIMESTAMP '1970-01-07'", 1}, // the older one of days 4 and 5
+		{"SELECT MIN(__time), MAX(__time), COUNT(*), COUNT(__time) FROM days WHERE __time < TIMESTAMP '1970-01-02' " +
+			"OR __time >= TIMESTAMP '1970-01-03' AND __time < TIMESTAMP '1970-01-05' " +
+			"OR __time >= TIMESTAMP '1970-01-07' AND __time < TIMESTAMP '1970-01-08'", 0},
+		// Rows of day 1 are on both sides of a gap, for each of which it is opened; those of day 3 are
+		// all before one.
+		{"SELECT MIN(__time), MAX(__time), COUNT(*) FROM days WHERE __time < TIMESTAMP '1970-01-02 06:00:00' " +
+			"OR __time >= TIMESTAMP '1970-01-02 12:00:00' AND __time < TIMESTAMP '1970-01-04 23:00:00' OR __time >= TIMESTAMP '1970-01-07'", 4},
+		{"SELECT MIN(__time), MAX(__time), COUNT(*) FROM days WHERE __time >= TIMESTAMP '1970-01-04' AND __time < TIMESTAMP '1970-01-05' " +
+			"OR __time < TIMESTAMP '1970-01-02' OR __time >= TIMESTAMP '1970-01-02' AND __time < TIMESTAMP '1970-01-03'", 0},
+		{"SELECT MAX(__time), COUNT(*) FROM days WHERE __time < TIMESTAMP '1960-01-01' " +
+			"OR __time >= TIMESTAMP '1970-01-07' AND __time < TIMESTAMP '1970-01-09' OR __time >= TIMESTAMP '1980-01-01'", 0},
+		{"SELECT COUNT(__time), MAX(__time) FROM days WHERE __time >= TIMESTAMP '1970-01-02' AND __time < TIMESTAMP '1970-01-04'", 0},
+		// All rows of a day are before its last tenth.
+		{"SELECT MIN(__time), COUNT(*) FROM days WHERE __time < TIMESTAMP '1970-01-02 22:00:00'", 0},
+		{"SELECT MIN(__time), COUNT(*) FROM days WHERE __time < TIMESTAMP '1970-01-02 12:00:00'", 1},
+		{"SELECT MIN(__time), MAX(__time) FROM days WHERE __time >= TIMESTAMP '1970-01-01 00:00:00.001' AND __time < TIMESTAMP '1970-01-03'", 1},
+		// The older segment of days 4 and 5 shows only day 5, in which it has no rows; it is opened.
+		{"SELECT MIN(__time), MAX(__time), COUNT(*) FROM days WHERE __time >= TIMESTAMP '1970-01-05' AND __time < TIMESTAMP '1970-01-07'", 1},
+		{"SELECT MIN(__time), MAX(__time), COUNT(*) FROM days WHERE __time >= TIMESTAMP '1970-01-07' AND __time < TIMESTAMP '1970-01-09'", 0},
+		{"SELECT MAX(__time) FROM days WHERE __time >= TIMESTAMP '1970-01-09'", 2},
+		{"SELECT MIN(__time), MAX(__time) FROM days", 3},
+		{"SELECT MIN(__time), MAX(__time), COUNT(*), COUNT(__time) FROM days WHERE __time >= TIMESTAMP '1980-01-01'", 0},
+		{"SELECT MIN(t), MAX(u) FROM (SELECT __time AS t, __time AS u FROM days WHERE __time < TIMESTAMP '1970-01-03')", 0},
+		{"SELECT MIN(__time) FROM days WHERE __time < TIMESTAMP '1970-01-03' AND x > 0", 2},
+		{"SELECT MIN(__time) FILTER (WHERE x > 0) FROM days WHERE __time < TIMESTAMP '1970-01-03'", 2},
+		{"SELECT MIN(__time), SUM(x) FROM days WHERE __time < TIMESTAMP '1970-01-03'", 2},
+		{"SELECT MIN(x), MAX(x) FROM days WHERE __time < TIMESTAMP '1970-01-03'", 2},
+		{"SELECT COUNT(DISTINCT __time), MAX(__time) FROM days WHERE __time < TIMESTAMP '1970-01-03'", 2},
+		{"SELECT MIN(FLOOR(__time TO HOUR)), MAX(TIMESTAMPADD(DAY, 1, __time)) FROM days WHERE __time < TIMESTAMP '1970-01-03'", 2},
+		{"SELECT FLOOR(__time TO DAY), MIN(__time), COUNT(*) FROM days WHERE __time < TIMESTAMP '1970-01-03' GROUP BY 1", 2},
+		{"SELECT MAX(__time) FROM (SELECT __time FROM days WHERE __time < TIMESTAMP '1970-01-03' LIMIT 3)", 2},
+		{"SELECT MAX(a.__time) FROM days a JOIN days b ON a.__time = b.__time WHERE a.__time < TIMESTAMP '1970-01-02'", 11},
+	} {
+		segments.times.Store(0)
+		got, want := run(t, knows, c.sql), run(t, reads, c.sql)
+		if got != want || segments.times.Load() != c.opened {
+			t.Errorf("%s: %s, want %s; %d segments were opened, want %d", c.sql, got, want, segments.times.Load(), c.opened)
+		}
+	}
+}
+
 // run returns the values of a statement's rows.
-func run(t *testing.T, b *broker.Broker, statement string) (out string) {
+func run(t testing.TB, b *broker.Broker, statement string) (out string) {
 	t.Helper()
 	p, err := b.Prepare(t.Context(), &query.Request{SQL: statement, Dialect: "service"}, sql.Native)
 	if err != nil {

@@ -7,13 +7,14 @@ import (
 	"io"
 
 	"github.com/hengedb/henge/internal/ingest"
+	"github.com/hengedb/henge/internal/ingest/record"
+
 	lang "github.com/hengedb/henge/internal/native"
 	"github.com/hengedb/henge/internal/query"
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// OpenDatasource reads the rows of an input source of type druid: a scan of the timeline as it is
-// now.
+// OpenDatasource reads the rows of an input source of type druid: a scan of the current timeline.
 func (b *Broker) OpenDatasource(ctx context.Context, d *ingest.Datasource) (ingest.ObjectReader, error) {
 	text, err := json.Marshal(struct {
 		QueryType  string          `json:"queryType"`
@@ -41,12 +42,12 @@ func (b *Broker) OpenDatasource(ctx context.Context, d *ingest.Datasource) (inge
 	out := &datasourceRows{rows: rows}
 	for _, c := range rows.Columns() {
 		out.names = append(out.names, c.Name)
-		value := ingest.ValueOf
+		value := record.ValueOf
 		switch t := c.Type.Runtime(); {
 		case t.Kind == vector.KindList && !c.Type.Multi:
-			value = ingest.ArrayOf
+			value = record.ArrayOf
 		case t.Kind == vector.KindComplex && t != vector.JSON:
-			value = ingest.StateOf
+			value = record.StateOf
 		}
 		out.values = append(out.values, value)
 	}
@@ -64,7 +65,7 @@ type datasourceRows struct {
 }
 
 // Next returns the next row.
-func (r *datasourceRows) Next(ctx context.Context) (*ingest.Object, error) {
+func (r *datasourceRows) Next(ctx context.Context) (*record.Object, error) {
 	for r.batch == nil || r.at == r.batch.N {
 		b, err := r.rows.Next(ctx)
 		if err != nil {
@@ -75,7 +76,7 @@ func (r *datasourceRows) Next(ctx context.Context) (*ingest.Object, error) {
 		}
 		r.batch, r.at = b.Compact(), 0
 	}
-	o := &ingest.Object{}
+	o := &record.Object{}
 	for i, v := range r.batch.Cols {
 		o.Add(r.names[i], r.values[i](v, r.at))
 	}

@@ -1,11 +1,11 @@
-// Package broker gives the Broker role: it holds the published timeline, plans statements against
-// it and runs them.
+// Package broker implements the Broker role: it maintains the published timeline, plans statements
+// against it and runs them.
 //
-// The central type is Broker. A query pins one timeline.State for its whole life: the catalog its
-// names are bound against and the segments its scans read come from that one state, so a
-// replacement is seen whole or not at all. Where the bytes of a segment are is the Historical's
-// affair (interface Segments): a visible segment that is not loaded yet is read through its cache,
-// so that an answer is complete or an error.
+// The central type is Broker. A query pins one timeline.State until it ends. The catalog for its
+// names and the segments of its scans come from that state, so the query sees a replacement
+// completely or not at all. The interface Segments hides the location of segment bytes: if a
+// visible segment is not loaded yet, it is read through the cache of the Historical, so a result is
+// complete or an error.
 //
 // Elsewhere: parsing and binding (package sql), rewriting (plan), running (exec), HTTP (api/sql).
 package broker

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"sync/atomic"
 
 	"github.com/hengedb/henge/internal/budget"
 	"github.com/hengedb/henge/internal/exec"
@@ -19,30 +20,33 @@ import (
 const externalChunk = 128 << 10
 
 // Externals reads external data (EXTERN and its shorthands) in place, while the client waits: in
-// the order of its files, a piece at a time, so that a query holds little of it however much there
-// is. It implements exec.Externals.
+// the order of its files, one piece at a time, so that a query needs little memory for any amount
+// of data. It implements exec.Externals.
 type Externals struct {
-	// Access says what may be read: what ingestion may, too.
+	// Access defines the permitted resources, as for ingestion.
 	Access *ingest.Access
-	// Memory is where the pieces in flight are reserved.
+	// Memory is the budget of the pieces in flight.
 	Memory *budget.Budget
-	// TempDir is for inputs that must be copied to be read, Disk counts their bytes.
+	// TempDir is the directory for inputs that must be copied before they are read; Disk accounts for
+	// their bytes.
 	TempDir string
 	Disk    *budget.Budget
 	// Decoders is the number of goroutines that parse; 0: one.
 	Decoders int
+	// Rows, if not nil, counts the rows.
+	Rows *atomic.Int64
 }
 
-// Open starts reading a node's data. A record that can't be parsed ends the query with a fault
-// that names its place. What a user should know of data that is read all the same is told to note,
-// which may be nil.
+// Open starts to read the data of a node. A record that cannot be parsed fails the query with a
+// fault that names its position. note, if not nil, receives warnings about data that is read
+// nevertheless.
 func (e *Externals) Open(ctx context.Context, ext *plan.External, note func(text string)) (exec.Operator, error) {
 	table, err := msq.ExternalTable(ext)
 	if err != nil {
 		return nil, err
 	}
 	decoders := max(1, e.Decoders)
-	x := &external{table: table, memory: budget.NewAccount(e.Memory), options: &ingest.Options{
+	x := &external{table: table, rows: e.Rows, memory: budget.NewAccount(e.Memory), options: &ingest.Options{
 		Access: e.Access, ChunkBytes: externalChunk, Decoders: decoders, TempDir: e.TempDir, Disk: e.Disk,
 		OnParseError: func(e *ingest.ParseError) error { return fault.InvalidInput("%s", e.Error()) },
 	}}
@@ -66,6 +70,7 @@ type external struct {
 	splits  []ingest.Split
 	reader  *ingest.Reader
 	memory  budget.Account
+	rows    *atomic.Int64
 }
 
 // Next implements exec.Operator.
@@ -83,6 +88,9 @@ func (x *external) Next(ctx context.Context) (*vector.Batch, error) {
 		}
 		b, err := x.reader.Next(ctx)
 		if !errors.Is(err, io.EOF) {
+			if x.rows != nil && err == nil {
+				x.rows.Add(int64(b.N))
+			}
 			return b, err
 		}
 		if err := x.reader.Close(); err != nil {

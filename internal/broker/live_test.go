@@ -18,6 +18,7 @@ import (
 	"github.com/hengedb/henge/internal/query"
 	"github.com/hengedb/henge/internal/segment"
 	"github.com/hengedb/henge/internal/sql"
+	"github.com/hengedb/henge/internal/tasklock"
 	"github.com/hengedb/henge/internal/timeline"
 	"github.com/hengedb/henge/internal/vector"
 )
@@ -90,9 +91,7 @@ func TestLiveRowsAreAnswered(t *testing.T) {
 				t.Fatal(err)
 			}
 			total++
-			for len(w.inventory.View().Find(all[0].ID()).Of.Schema.Columns) < 4 {
-				<-w.inventory.Changed()
-			}
+			w.seen(func() bool { return len(w.inventory.View().Find(all[0].ID()).Of.Schema.Columns) >= 4 })
 			want("SELECT SUM(x), COUNT(x), COUNT(*) FROM stream", nil, "2.5 1 "+fmt.Sprint(total))
 
 			number, err := w.publish("task", all[0])
@@ -298,10 +297,10 @@ func (w *world) stream(r *rand.Rand, task string, x *worker, least, most *atomic
 
 // replace is what a task does that reads the day and writes it anew, while others append to it.
 func (w *world) replace(task string) {
-	owner := metastore.LockOwner{TaskID: task, GroupID: task, Priority: 50}
-	lock, granted, err := w.store.TryLock(w.ctx, metastore.LockRequest{
-		Owner: owner, DataSource: source, Interval: day, Type: metastore.Replace,
-	})
+	owner := tasklock.Owner{TaskID: task, GroupID: task, Priority: 50}
+	lock, granted, err := w.store.TryLock(w.ctx, metastore.LockRequest{Request: tasklock.Request{
+		Owner: owner, DataSource: source, Interval: day, Type: tasklock.Replace,
+	}})
 	if err != nil || !granted {
 		w.t.Errorf("no lock to replace: %v", err)
 		return
@@ -368,7 +367,7 @@ func TestWorkersThatDie(t *testing.T) {
 	alone := w.open("a", "a", w.workers[0])
 	both := w.open("b", "b", w.workers[0], w.workers[1])
 	other := w.open("c", "c", w.workers[2])
-	for i, n := range []int{20, 30} { // the second is ahead
+	for i, n := range []int{20, 30} { // the second is ahead, and not by so much that it is asked instead
 		if err := both[i].Append(w.ctx, rows(r, n), columns); err != nil {
 			t.Fatal(err)
 		}
@@ -381,10 +380,8 @@ func TestWorkersThatDie(t *testing.T) {
 	for _, g := range slices.Concat(alone, both, other) {
 		w.known(g.ID())
 	}
-	for len(w.inventory.View().Find(both[0].ID()).Holders) < 2 {
-		<-w.inventory.Changed()
-	}
-	if n, err := w.count(""); err != nil || n != 230 {
+	w.seen(func() bool { return len(w.inventory.View().Find(both[0].ID()).Holders) >= 2 })
+	if n, err := w.count(""); err != nil || n != 220 && n != 230 { // by which of both is known longer
 		t.Fatalf("[%d] rows, %v", n, err)
 	}
 	began := w.clock.Now()

@@ -8,14 +8,14 @@ import (
 	"github.com/hengedb/henge/internal/query"
 )
 
-// TakeLive takes the live rows of a datasource.
+// TakeLive receives the live rows of a datasource.
 type TakeLive = func(name string, rows query.Rows) error
 
-// ReadLive gives the rows of live segments to a task, which reads them more than once and in
-// several processes, and so needs rows that stay: take is called for each of the datasources that a
-// plan of p scans, but for one, with all rows and columns of its live segments, if it has some.
-// When rows move meanwhile p pins a newer state, and take is called again for all. Afterwards p
-// reads published rows only, in the state beside which the live ones were read.
+// ReadLive copies the rows of live segments for a task, which reads them more than once and in
+// several processes. It calls take for each datasource that a plan of p scans, except one, with all
+// rows and columns of its live segments, if it has any. If rows move meanwhile, p pins a newer
+// state, and take is called again for all datasources. Afterwards p reads only published rows, in
+// the state for which the live rows were copied.
 func (b *Broker) ReadLive(ctx context.Context, p *Prepared, node plan.Node, but, id string, take TakeLive) error {
 	if !p.reading.live {
 		return nil

@@ -32,6 +32,7 @@ import (
 	"github.com/hengedb/henge/internal/metastore"
 	"github.com/hengedb/henge/internal/query"
 	"github.com/hengedb/henge/internal/segment"
+	"github.com/hengedb/henge/internal/tasklock"
 	"github.com/hengedb/henge/internal/timeline"
 	"github.com/hengedb/henge/internal/vector"
 )
@@ -360,10 +361,10 @@ func rows(r *rand.Rand, n int) *vector.Batch {
 
 // open allocates a segment of a sequence, and opens it on workers.
 func (w *world) open(task, sequence string, on ...*worker) []*live.Segment {
-	owner := metastore.LockOwner{TaskID: task, GroupID: "stream", Priority: 75}
+	owner := tasklock.Owner{TaskID: task, GroupID: "stream", Priority: 75}
 	ids, err := w.store.AllocateSegments(w.ctx, metastore.AllocateRequest{
 		Owner: owner, DataSource: source, QueryGranularity: chrono.None, SegmentGranularity: chrono.ByDay, SequenceName: sequence,
-		SkipLineage: true, LockType: metastore.Append, Allocator: task,
+		SkipLineage: true, LockType: tasklock.Append, Allocator: task,
 	}, []int64{day.Start})
 	if err != nil || len(ids) != 1 {
 		w.t.Fatalf("allocated %v, %v", ids, err)
@@ -415,9 +416,14 @@ func (w *world) describe(id timeline.SegmentID, shard timeline.ShardSpec, info *
 
 // known waits until the Broker knows a live segment.
 func (w *world) known(id timeline.SegmentID) {
+	w.seen(func() bool { return w.inventory.View().Find(id) != nil })
+}
+
+// seen waits until the inventory is as it should be.
+func (w *world) seen(as func() bool) {
 	for {
-		changed := w.inventory.Changed()
-		if w.inventory.View().Find(id) != nil {
+		changed := w.inventory.Changed() // before the look, which a change may follow at once
+		if as() {
 			return
 		}
 		<-changed

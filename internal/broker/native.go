@@ -10,6 +10,7 @@ import (
 	"github.com/hengedb/henge/internal/dispatch"
 	"github.com/hengedb/henge/internal/exec"
 	"github.com/hengedb/henge/internal/lookup"
+	"github.com/hengedb/henge/internal/native"
 	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/query"
 	"github.com/hengedb/henge/internal/querycontext"
@@ -20,6 +21,14 @@ import (
 
 // Pin implements nativequery.Engine.
 func (b *Broker) Pin(ctx context.Context, q *query.Query, access *auth.Access, settings map[string]any) (query.Session, error) {
+	s, err := b.session(ctx, q, access, settings)
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+func (b *Broker) session(ctx context.Context, q *query.Query, access *auth.Access, settings map[string]any) (*Session, error) {
 	wanted, err := readingOf(settings)
 	if err != nil {
 		return nil, err
@@ -31,12 +40,12 @@ func (b *Broker) Pin(ctx context.Context, q *query.Query, access *auth.Access, s
 	return &Session{broker: b, pin: pinned, lookups: b.o.Lookups.View(), reader: sql.ReaderOf(access), query: q, reading: wanted}, nil
 }
 
-// Session pins the newest state, for what makes plans of its own over published rows.
+// Session pins the newest state, for callers that build their own plans over published rows.
 func (b *Broker) Session() *Session {
 	return &Session{broker: b, pin: pin{state: b.Seen()}, lookups: b.o.Lookups.View(), reading: reading{published: true}}
 }
 
-// Session answers native queries from one state of the timeline.
+// Session runs native queries over one state of the timeline.
 type Session struct {
 	broker  *Broker
 	pin     pin
@@ -48,7 +57,10 @@ type Session struct {
 	fixed   bool
 }
 
-// Columns returns all columns of a datasource, whoever asks.
+// Only implements query.Session.
+func (s *Session) Only(segments map[string][]native.Descriptor) { s.reading.only = segments }
+
+// Columns returns all columns of a datasource, regardless of the user.
 func (s *Session) Columns(name string) []plan.Column {
 	return s.broker.schemas.of(name, s.pin).columns
 }
@@ -99,7 +111,7 @@ func (s *Session) Chunks(name string, intervals []chrono.Interval) []chrono.Inte
 // DataSources implements query.Session.
 func (s *Session) DataSources() []string { return s.pin.dataSources() }
 
-// Run implements query.Session. Native queries know UTC only: zones stand in their granularities
+// Run implements query.Session. Native queries use UTC; time zones are part of their granularities
 // and functions.
 func (s *Session) Run(ctx context.Context, node plan.Node, id string) (query.Rows, error) {
 	p := s.prepared()
@@ -117,12 +129,12 @@ func (s *Session) prepared() *Prepared {
 	}, State: s.pin.state, live: s.pin.live, Lookups: s.lookups, query: s.query, reading: s.reading, fixed: s.fixed}
 }
 
-// Env is Broker.Env for plans of the caller's own.
+// Env is Broker.Env for plans of the caller.
 func (s *Session) Env(name string) (env *exec.Env, done func()) {
 	return s.broker.Env(s.prepared(), name)
 }
 
-// Visible is Broker.Visible for plans of the caller's own.
+// Visible is Broker.Visible for plans of the caller.
 func (s *Session) Visible(scan *plan.Scan) iter.Seq2[chrono.Interval, *timeline.Segment] {
 	return s.broker.Visible(s.prepared(), scan)
 }
@@ -149,7 +161,7 @@ func (s *Session) Spread(
 	if s.broker.o.LiveSegments != nil {
 		files = withLive{files, s.broker.o.LiveSegments}
 	}
-	if s.broker.o.Servers == nil {
+	if s.broker.o.Servers == nil || s.reading.own != nil {
 		return ask(ctx, nil, files, segments)
 	}
 	workers := s.workers(segments)

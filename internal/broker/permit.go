@@ -7,6 +7,7 @@ import (
 
 	"github.com/hengedb/henge/internal/auth"
 	"github.com/hengedb/henge/internal/cluster"
+	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/ingest"
 	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/query"
@@ -23,13 +24,75 @@ func (b *Broker) permit(ctx context.Context, req *query.Request, s *sql.Statemen
 		return nil
 	}
 	needs, err := needsOf(req, s)
-	if err != nil || s.AccessOf != "" { // which readerFor has checked
+	if err != nil || s.AccessOf != "" { // which explained has checked
 		return err
 	}
-	return req.Access.CheckStatement(ctx, needs...)
+	if err := req.Access.CheckStatement(ctx, needs...); err != nil {
+		return err
+	}
+	// An input source reads a datasource as it is, without its rules, and uploads of this user.
+	for _, x := range s.Externals {
+		source, err := ingest.ParseSource(x)
+		if err == nil {
+			err = ingest.PermitUploads(ctx, b.o.Uploads, source, req.Access.Name())
+		}
+		if err != nil {
+			return err
+		}
+		_, dataSources, err := ingest.Reads(x)
+		if err != nil {
+			return err
+		}
+		for _, name := range dataSources {
+			if err := req.Access.Check(ctx, auth.Reads(auth.Datasource, name)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
-// needsOf lists what a statement needs (spec/security.md, section 11.4).
+// readerOf returns who asks a statement.
+func readerOf(req *query.Request) sql.Reader {
+	if req.Seen != nil {
+		return sql.ReaderOfSeen(req.Seen)
+	}
+	r := sql.ReaderOf(req.Access)
+	r.Kept = req.Kept
+	return r
+}
+
+// keepsHidden refuses a REPLACE that reads its own datasource by rules: what these don't show would
+// be gone.
+func (b *Broker) keepsHidden(ctx context.Context, req *query.Request, s *sql.Statement) error {
+	if s.Kind != sql.Replace || s.Target == nil || req.Access == nil {
+		return nil
+	}
+	for _, r := range s.Resources {
+		if r.Write || r.Type != string(auth.Datasource) || r.Name != s.Target.DataSource {
+			continue
+		}
+		g, err := req.Access.Grant(ctx, auth.Reads(auth.Datasource, r.Name))
+		if err != nil {
+			return err
+		}
+		if g.Limited() {
+			return fault.Forbidden("Rules of %s show only a part of datasource [%s] to this user; a REPLACE of it that reads it "+
+				"would delete the rest. Write to another datasource", plural(g.RolesOf()), r.Name)
+		}
+	}
+	return nil
+}
+
+// plural puts the noun in front of names of roles.
+func plural(roles string) string {
+	if strings.Contains(roles, ",") {
+		return "roles " + roles
+	}
+	return "role " + roles
+}
+
+// needsOf lists what a statement needs (docs/security.md).
 func needsOf(req *query.Request, s *sql.Statement) ([]auth.Need, error) {
 	o := req.Access.Options()
 	var out []auth.Need
@@ -165,4 +228,28 @@ func dataSourcesOf(state *timeline.State, live *cluster.LiveView) map[string]str
 		out[g.Text] = g.Of.ID.DataSource
 	}
 	return out
+}
+
+// Bounded rejects a plan of a task that would read more bytes than the limits of its user allow.
+func (b *Broker) Bounded(p *Prepared, node plan.Node) error {
+	bounds := p.access.Bounds()
+	if limit, limited := bounds.Find(auth.ScannedBytes); limited && float64(b.bytesOf(p, node)) > limit.Most {
+		return bounds.TooLarge(auth.ScannedBytes)
+	}
+	return nil
+}
+
+// Seen returns the view that access rules give the user of a statement, for a task to store; nil:
+// everything.
+func (p *Prepared) Seen(ctx context.Context, text string) (*auth.Seen, error) {
+	if p.access == nil || !p.access.Limited() {
+		return nil, nil //nolint:nilnil // all is shown
+	}
+	var names []string
+	for _, r := range p.Resources {
+		if r.Type == string(auth.Datasource) && !r.Write {
+			names = append(names, r.Name)
+		}
+	}
+	return p.access.Seen(ctx, names, text)
 }

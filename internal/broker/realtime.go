@@ -11,6 +11,7 @@ import (
 	"github.com/hengedb/henge/internal/exec"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/live"
+	"github.com/hengedb/henge/internal/native"
 	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/querycontext"
 	"github.com/hengedb/henge/internal/segment"
@@ -38,7 +39,13 @@ type LiveSegments interface {
 
 // reading says which rows a query wants: published ones, those of streaming tasks that are not
 // published yet, or both.
-type reading struct{ published, live bool }
+type reading struct {
+	published, live bool
+	// only are the segments of datasources that a query names; of others it reads all.
+	only map[string][]native.Descriptor
+	// own, if not nil, has the query read what this process holds, and nothing else.
+	own *own
+}
 
 // readingOf returns what a query's context wants.
 func readingOf(context map[string]any) (reading, error) {
@@ -73,6 +80,11 @@ type pin struct {
 
 // pin pins what there is now.
 func (b *Broker) pin(ctx context.Context) (pin, error) {
+	if b.o.Fresh != nil {
+		if err := b.o.Fresh(ctx); err != nil {
+			return pin{}, err
+		}
+	}
 	if b.o.Live == nil {
 		return pin{state: b.Seen()}, nil
 	}
@@ -80,8 +92,8 @@ func (b *Broker) pin(ctx context.Context) (pin, error) {
 	if _, err := b.published.Wait(ctx, view.Number); err != nil {
 		return pin{}, context.Cause(ctx)
 	}
-	if b.o.Watched != nil {
-		view = view.Only(b.o.Watched)
+	if b.o.VisibleDataSources != nil {
+		view = view.Only(b.o.VisibleDataSources)
 	}
 	return pin{b.Seen(), view}, nil
 }
@@ -143,7 +155,7 @@ func (b *Broker) anew(p *Prepared, env *exec.Env) {
 		case *tables:
 			own.pinned, own.state, own.live = t.pinned, t.state, t.live
 		}
-		if s, ok := env.Cluster.(*spread); ok {
+		if s, ok := env.Cluster.(*clusterScan); ok {
 			s.pinned, s.state, s.live = t.pinned, t.state, t.live
 			s.query.Pinned = t.pinned.Number()
 		}
@@ -153,7 +165,8 @@ func (b *Broker) anew(p *Prepared, env *exec.Env) {
 
 // tablesOf gives the segments that a query reads.
 func (b *Broker) tablesOf(p *Prepared) *tables {
-	t := &tables{segments: b.segments, own: b.o.LiveSegments, pinned: p.State, state: p.State}
+	t := &tables{segments: b.segments, own: b.o.LiveSegments, pinned: p.State, state: p.State, only: p.reading.only, held: p.reading.own,
+		alone: b.o.Servers == nil}
 	if p.reading.live {
 		t.live = p.live
 	}
@@ -173,8 +186,40 @@ func (t *tables) growing(scan *plan.Scan) []*cluster.LiveSegment {
 	var out []*cluster.LiveSegment
 	for _, s := range all.Segments {
 		overlaps := slices.ContainsFunc(intervals, func(iv chrono.Interval) bool { return iv.Overlaps(s.Of.ID.Interval) })
-		if overlaps && used.Segment(s.Of.ID) == nil {
+		counts := overlaps && s.Asked() && used.Segment(s.Of.ID) == nil
+		if counts && (t.held == nil || t.isHere(s)) && len(t.partsAsked(s.Of.ID, s.Of.ID.Interval)) > 0 {
 			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// readsWhole reports whether the query reads all of what is visible of published segments: it
+// neither names some nor wants only those of this process.
+func (t *tables) readsWhole() bool { return t.held == nil && t.only == nil }
+
+// readsAll reports whether the query reads all published rows of the pinned state.
+func (t *tables) readsAll() bool { return t.readsWhole() && t.state == t.pinned }
+
+// parts returns the parts of a published segment's visible time that the query reads.
+func (t *tables) parts(id timeline.SegmentID, visible chrono.Interval) []chrono.Interval {
+	if t.held != nil && !t.held.held[id.String()] {
+		return nil
+	}
+	return t.partsAsked(id, visible)
+}
+
+// partsAsked returns the parts of a segment's visible time that the query does not exclude by
+// naming others.
+func (t *tables) partsAsked(id timeline.SegmentID, visible chrono.Interval) []chrono.Interval {
+	only, named := t.only[id.DataSource]
+	if !named {
+		return []chrono.Interval{visible}
+	}
+	var out []chrono.Interval
+	for _, asked := range native.Parts(only, id.Interval, id.Version, id.Partition) {
+		if part, ok := asked.Intersect(visible); ok && !part.IsEmpty() {
+			out = append(out, part)
 		}
 	}
 	return out

@@ -56,15 +56,15 @@ var withoutResult = querycontext.Keys(
 
 // ask returns what the cache may do for a query; nil: nothing.
 func (r *results) ask(ctx context.Context, p *Prepared, node plan.Node) (*asked, error) {
-	if !r.o.Use && !r.o.Populate || !p.reading.published {
+	if !r.o.Use && !r.o.Populate || !p.reading.published || p.reading.only != nil || p.reading.own != nil {
 		return nil, nil
 	}
-	wishes := p.query.Context()
-	use, err := querycontext.ResultCache.Read(wishes)
+	sent := p.query.Context()
+	use, err := querycontext.ResultCache.Read(sent)
 	if err != nil {
 		return nil, err
 	}
-	populate, err := querycontext.FillResultCache.Read(wishes)
+	populate, err := querycontext.FillResultCache.Read(sent)
 	if err != nil {
 		return nil, err
 	}

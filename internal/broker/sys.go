@@ -25,30 +25,32 @@ import (
 // Server is a row of sys.servers: a role of a process.
 type Server struct {
 	Host string
-	// Port is that of plain HTTP, TLSPort that of HTTPS; 0: there is none.
+	// Port is the port of plain HTTP, TLSPort the port of HTTPS; 0: not open.
 	Port, TLSPort int
 	// Role is the name in lower case: coordinator, overlord, broker, ...
 	Role string
-	// Tier is that of data servers, else empty.
+	// Tier is the tier of a data server, else empty.
 	Tier string
-	// MaxBytes is what a data server may hold.
+	// MaxBytes is the capacity of a data server.
 	MaxBytes int64
-	// Leads says that the role has leaders and that this is one.
+	// Leads is true if the role has leaders and this server is the leader.
 	Leads bool
-	// Used is the bytes that a data server holds, Loaded the ids of its segments.
+	// Used is the number of bytes on a data server, Loaded the ids of its segments.
 	Used   int64
 	Loaded []string
 	// Started is in milliseconds.
 	Started int64
 	Version string
-	// Labels is a JSON object of text, or empty.
+	// Revision is the revision of the sources, or empty.
+	Revision string
+	// Labels is a JSON object of strings, or empty.
 	Labels     string
 	Processors int
-	// Memory is the process's memory number in bytes.
+	// Memory is the memory limit of the process in bytes.
 	Memory int64
 }
 
-// Supervisor is a row of sys.supervisors, as the leading Overlord tells it to Brokers.
+// Supervisor is a row of sys.supervisors, which the leading Overlord sends to Brokers.
 type Supervisor struct {
 	ID         string `json:"id"`
 	DataSource string `json:"dataSource"`
@@ -75,24 +77,24 @@ func shownPort(port int) int64 {
 	return int64(port)
 }
 
-// System is what the tables of sys tell of beside the published timeline. Its functions are called
-// from any goroutine, once per scan.
+// System supplies the rows of sys tables that do not come from the published timeline. Its
+// functions are called from any goroutine, once per scan.
 type System struct {
-	// Servers returns the roles of all processes; with segments also what they hold.
+	// Servers returns the roles of all processes; with segments, also the segments of each server.
 	Servers func(segments bool) []Server
-	// LiveRows returns how many rows live segments have at the moment, by id; nil: as many as were
-	// announced last. Of those that do not answer nothing is said.
+	// LiveRows returns the current number of rows of live segments by id, without the segments of
+	// servers that do not respond; nil: the last announced numbers are used.
 	LiveRows func(ctx context.Context, live *cluster.LiveView) map[string]int64
-	// Copies returns how a segment's rules are asked for the number of copies they want: -1 if no rule
-	// is about it.
+	// Copies returns a function for the number of copies that the rules require of a segment: -1 if no
+	// rule matches.
 	Copies func(ctx context.Context) (func(*timeline.Segment) int64, error)
-	// Tasks returns the active tasks and those that ended recently.
+	// Tasks returns the active tasks and the recently finished ones.
 	Tasks func(ctx context.Context) ([]task.Status, error)
-	// Supervisors returns those that have not ended.
+	// Supervisors returns the supervisors that have not ended.
 	Supervisors func(ctx context.Context) ([]Supervisor, error)
-	// Decisions returns what is not as it should be, and why.
+	// Decisions returns the objects that are not in their desired state, with the reasons.
 	Decisions func(ctx context.Context) ([]why.Decision, error)
-	// Queries returns the synchronous queries that ended lately and those that run now.
+	// Queries returns the running and the recently finished synchronous queries.
 	Queries func(ctx context.Context) []query.Info
 	// Properties returns the settings that may be shown.
 	Properties func() map[string]string
@@ -101,8 +103,8 @@ type System struct {
 // Tables returns the tables of the schema sys.
 func (s *System) Tables() map[string]SystemTable {
 	return map[string]SystemTable{
-		"segments": s.segments, "servers": s.servers, "server_segments": s.serverSegments, "tasks": s.tasks, "queries": s.queries,
-		"server_properties": s.properties, "supervisors": s.supervisors, "decisions": s.decisions,
+		"segments": {Scan: s.segments}, "servers": {Rows: s.servers}, "server_segments": {Rows: s.serverSegments}, "tasks": {Rows: s.tasks},
+		"queries": {Rows: s.queries}, "server_properties": {Rows: s.properties}, "supervisors": {Rows: s.supervisors}, "decisions": {Rows: s.decisions},
 	}
 }
 
@@ -121,141 +123,6 @@ func orNull(text string) any {
 	return text
 }
 
-func (s *System) segments(ctx context.Context, state *timeline.State, live *cluster.LiveView) ([][]any, error) {
-	copies, err := s.Copies(ctx)
-	if err != nil {
-		return nil, err
-	}
-	loaded := map[string]int64{}
-	for _, server := range s.Servers(true) {
-		for _, id := range server.Loaded {
-			loaded[id]++
-		}
-	}
-	held := map[string]int64{}
-	for _, g := range growing(live) {
-		held[g.Text] = int64(len(g.Holders))
-	}
-	schemas := map[*timeline.Schema][2]string{} // the texts are long and few
-	var rows [][]any
-	for _, dataSource := range state.DataSources() {
-		t := state.Timeline(dataSource)
-		for seg := range t.All() {
-			if ctx.Err() != nil {
-				return nil, context.Cause(ctx)
-			}
-			names, ok := schemas[seg.Schema]
-			if !ok {
-				if names, err = schemaNames(seg.Schema); err != nil {
-					return nil, err
-				}
-				schemas[seg.Schema] = names
-			}
-			id := seg.ID.String()
-			at := served{historicals: loaded[id], workers: held[id]}
-			row, err := segmentRow(seg, names, at, t.SegmentIsOvershadowed(seg), copies(seg))
-			if err != nil {
-				return nil, fmt.Errorf("describing segment [%s]: %w", seg.ID, err)
-			}
-			rows = append(rows, row)
-		}
-	}
-	return s.liveSegments(ctx, state, live, rows)
-}
-
-// growing returns all live segments, by datasource and id.
-func growing(live *cluster.LiveView) (out []*cluster.LiveSegment) {
-	names := live.DataSources()
-	slices.Sort(names)
-	for _, name := range names {
-		out = append(out, live.Table(name).Segments...)
-	}
-	return out
-}
-
-// liveSegments adds the rows of segments that are not published.
-func (s *System) liveSegments(ctx context.Context, state *timeline.State, live *cluster.LiveView, rows [][]any) ([][]any, error) {
-	all := growing(live)
-	if len(all) == 0 {
-		return rows, nil
-	}
-	var now map[string]int64
-	if s.LiveRows != nil {
-		now = s.LiveRows(ctx, live)
-	}
-	for _, g := range all {
-		if state.Timeline(g.Of.ID.DataSource).Segment(g.Of.ID) != nil {
-			continue
-		}
-		names, err := schemaNames(g.Of.Schema)
-		if err != nil {
-			return nil, err
-		}
-		of := *g.Of
-		of.Rows = max(of.Rows, now[g.Text])
-		row, err := segmentRow(&of, names, served{workers: int64(len(g.Holders)), unpublished: true}, false, -1)
-		if err != nil {
-			return nil, fmt.Errorf("describing live segment [%s]: %w", g.Text, err)
-		}
-		rows = append(rows, row)
-	}
-	return rows, nil
-}
-
-// served says where a segment can be read.
-type served struct {
-	historicals, workers int64
-	unpublished          bool
-}
-
-// schemaNames returns the names of the dimensions and of the metrics as JSON.
-func schemaNames(s *timeline.Schema) (names [2]string, err error) {
-	if s == nil { // a tombstone
-		return [2]string{"[]", "[]"}, nil
-	}
-	for i, list := range [][]string{s.Dimensions(), s.Metrics()} {
-		if list == nil {
-			list = []string{}
-		}
-		text, err := jsontext.Marshal(list)
-		if err != nil {
-			return names, err
-		}
-		names[i] = string(text)
-	}
-	return names, nil
-}
-
-func segmentRow(s *timeline.Segment, names [2]string, at served, overshadowed bool, copies int64) ([]any, error) {
-	shard, err := timeline.MarshalShardSpec(s.Shard)
-	if err != nil {
-		return nil, err
-	}
-	if s.IsTombstone() { // there is nothing to hold
-		at.historicals = 1
-	}
-	loaded := at.historicals + at.workers
-	var projections, compaction any
-	if s.Details != nil {
-		if len(s.Details.Projections) > 0 {
-			text, err := jsontext.Marshal(s.Details.Projections)
-			if err != nil {
-				return nil, err
-			}
-			projections = string(text)
-		}
-		if len(s.Details.LastCompactionState) > 0 {
-			compaction = string(s.Details.LastCompactionState)
-		}
-	}
-	return []any{
-		s.ID.String(), s.ID.DataSource, chrono.FormatMillis(s.ID.Interval.Start, chrono.UTC), chrono.FormatMillis(s.ID.Interval.End, chrono.UTC), s.Size,
-		s.ID.Version, int64(s.ID.Partition), loaded, max(s.Rows, 0), flag(!overshadowed), flag(!at.unpublished), flag(loaded > 0),
-		flag(at.historicals == 0 && at.workers > 0),
-		flag(overshadowed), string(shard), names[0], names[1], projections, compaction, copies,
-	}, nil
-}
-
 func (s *System) servers(context.Context, *timeline.State, *cluster.LiveView) ([][]any, error) {
 	servers := s.Servers(false)
 	rows := make([][]any, 0, len(servers))
@@ -267,7 +134,7 @@ func (s *System) servers(context.Context, *timeline.State, *cluster.LiveView) ([
 		}
 		rows = append(rows, []any{
 			v.Address(), v.Host, shownPort(v.Port), shownPort(v.TLSPort), v.Role, orNull(v.Tier), v.Used, v.MaxBytes, v.MaxBytes, leads,
-			chrono.FormatMillis(v.Started, chrono.UTC), v.Version, nil, orNull(v.Labels), int64(v.Processors), v.Memory,
+			chrono.FormatMillis(v.Started, chrono.UTC), v.Version, orNull(v.Revision), orNull(v.Labels), int64(v.Processors), v.Memory,
 		})
 	}
 	return rows, nil

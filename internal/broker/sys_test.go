@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hengedb/henge/internal/duty/why"
+	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/query"
 	"github.com/hengedb/henge/internal/sql/infoschema"
 	"github.com/hengedb/henge/internal/task"
@@ -86,7 +87,7 @@ func TestTablesOfSys(t *testing.T) {
 	}
 	tables := system().Tables()
 	for name, table := range tables {
-		got, err := table(t.Context(), state, nil)
+		got, err := rowsOf(t.Context(), name, table, state)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -112,7 +113,48 @@ func TestTablesOfSys(t *testing.T) {
 func TestScansOfSegmentsStop(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := system().Tables()["segments"](ctx, stateOf(segmentOf("ds", 0, "1")), nil); err == nil {
+	if _, err := rowsOf(ctx, "segments", system().Tables()["segments"], stateOf(segmentOf("ds", 0, "1"))); err == nil {
 		t.Error("the scan went on")
+	}
+}
+
+// rowsOf returns all rows of a table.
+func rowsOf(ctx context.Context, name string, table SystemTable, state *timeline.State) ([][]any, error) {
+	if table.Scan == nil {
+		return table.Rows(ctx, state, nil)
+	}
+	columns := infoschema.Columns(infoschema.System, name)
+	b, err := table.Scan(ctx, SystemScan{State: state, May: func(string) bool { return true }, Out: columns})
+	if err != nil {
+		return nil, err
+	}
+	rows := make([][]any, b.N)
+	for i := range rows {
+		for _, c := range b.Cols {
+			rows[i] = append(rows[i], c.ValueAt(i))
+		}
+	}
+	return rows, nil
+}
+
+// A scan of segments makes the columns that are asked for, of the datasources that may be seen.
+func TestAScanOfSegmentsHasWhatIsAskedFor(t *testing.T) {
+	all := infoschema.Columns(infoschema.System, "segments")
+	state := stateOf(segmentOf("a", 1, "1", "x STRING"), segmentOf("b", 1, "1", "x STRING"), segmentOf("b", 2, "1", "x STRING"))
+	table := system().Tables()["segments"]
+	for _, c := range all {
+		if _, ok := segmentColumns[c.Name]; !ok {
+			t.Errorf("nobody makes the column [%s]", c.Name)
+		}
+		b, err := table.Scan(t.Context(), SystemScan{State: state, May: func(name string) bool { return name == "b" }, Out: []plan.Column{c}})
+		if err != nil || b.N != 2 || len(b.Cols) != 1 || b.Cols[0].Len != 2 {
+			t.Fatalf("column [%s]: %+v, %v", c.Name, b, err)
+		}
+		if c.Name == "datasource" && (b.Cols[0].ValueAt(0) != "b" || b.Cols[0].ValueAt(1) != "b") {
+			t.Errorf("datasources %v", b.Cols[0])
+		}
+	}
+	if b, err := table.Scan(t.Context(), SystemScan{State: state, May: func(string) bool { return true }}); err != nil || b.N != 3 {
+		t.Errorf("without columns: %+v, %v", b, err)
 	}
 }

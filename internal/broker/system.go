@@ -14,9 +14,24 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// SystemTable makes the rows of a table of the schema sys, in the order of its definition. Values
-// are nil, string or int64.
-type SystemTable func(ctx context.Context, state *timeline.State, live *cluster.LiveView) ([][]any, error)
+// SystemTable builds a table of the schema sys; exactly one of its functions is set.
+type SystemTable struct {
+	// Rows returns all rows with all columns in the order of the definition. Values are nil, string or
+	// int64. The caller removes the rows that the user may not see.
+	Rows func(ctx context.Context, state *timeline.State, live *cluster.LiveView) ([][]any, error)
+	// Scan returns the requested columns of the rows that the user may see.
+	Scan func(ctx context.Context, scan SystemScan) (*vector.Batch, error)
+}
+
+// SystemScan is a request for rows of a table.
+type SystemScan struct {
+	State *timeline.State
+	Live  *cluster.LiveView
+	// May reports whether rows about a datasource are shown.
+	May func(dataSource string) bool
+	// Out are the requested columns.
+	Out []plan.Column
+}
 
 // systemRows gives the rows of system tables as of one state of the timeline.
 type systemRows struct {
@@ -35,11 +50,16 @@ func (s *systemRows) Rows(ctx context.Context, n *plan.System) (*vector.Batch, e
 	if n.Schema == string(sql.SchemaLookup) {
 		return s.lookup(ctx, n)
 	}
-	table := s.broker.system[n.Table]
-	if table == nil {
+	table, ok := s.broker.system[n.Table]
+	if !ok {
 		return nil, fault.Unsupported("System table [%s.%s] is not supported yet", n.Schema, n.Table)
 	}
-	rows, err := table(ctx, s.pin.state, s.pin.live)
+	if table.Scan != nil {
+		m := newMay(s.access)
+		may := func(dataSource string) bool { return m.all(ctx, dataSource) }
+		return table.Scan(ctx, SystemScan{State: s.pin.state, Live: s.pin.live, May: may, Out: n.Out})
+	}
+	rows, err := table.Rows(ctx, s.pin.state, s.pin.live)
 	if err != nil {
 		return nil, err
 	}

@@ -20,10 +20,10 @@ func (b *Broker) pinOf(ctx context.Context, req *query.Request) (pin, error) {
 	return b.pin(ctx)
 }
 
-// PinState pins what there is now, for several requests that must see the same.
+// PinState pins the current state, for several requests that must see the same rows.
 func (b *Broker) PinState(ctx context.Context) (query.Pin, error) { return b.pin(ctx) }
 
-// Tables lists what can be read of a pinned state: datasources, lookups and the tables of sys.
+// Tables lists the readable tables of a pinned state: datasources, lookups and the tables of sys.
 func (b *Broker) Tables(ctx context.Context, of query.Pin) ([]query.Table, error) {
 	p, ok := of.(pin)
 	if !ok {
@@ -45,7 +45,7 @@ func (b *Broker) Tables(ctx context.Context, of query.Pin) ([]query.Table, error
 		out = append(out, query.Table{Schema: string(sql.SchemaLookup), Name: name, Columns: resultColumns(lookupColumns)})
 	}
 	for _, name := range infoschema.Tables(infoschema.System) {
-		if b.system[name] != nil {
+		if _, ok := b.system[name]; ok {
 			out = append(out, query.Table{Schema: infoschema.System, Name: name, Columns: resultColumns(infoschema.Columns(infoschema.System,
 				name)), System: true})
 		}
@@ -53,12 +53,12 @@ func (b *Broker) Tables(ctx context.Context, of query.Pin) ([]query.Table, error
 	return out, nil
 }
 
-// Shown returns the columns of a datasource as an access shows them; nil: a rule refuses all
+// Shown returns the columns of a datasource that an access may see; nil: a rule rejects all
 // queries.
 func (b *Broker) Shown(ctx context.Context, of query.Pin, dataSource string, access *auth.Access) ([]result.Column, error) {
 	p, ok := of.(pin)
 	if !ok {
-		return nil, fault.Defensive("The state that a catalog is made of is none of this Broker")
+		return nil, fault.Defensive("The state of the catalog does not belong to this Broker")
 	}
 	columns, err := b.catalog(p, b.o.Lookups.View()).shown(ctx, dataSource, access)
 	if err != nil || columns == nil {

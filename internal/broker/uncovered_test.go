@@ -46,7 +46,7 @@ func TestAnswersSayWhatHasNoSegments(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := rows.Facts(); got != c.want {
+		if got := rows.ResponseContext(); got != c.want {
 			t.Errorf("%s: %s, want %s", c.sql, got, c.want)
 		}
 		rows.Close()

@@ -37,11 +37,11 @@ func (w *warnings) add(text string) {
 }
 
 // join returns a response context with the member warnings, if there are any.
-func (w *warnings) join(facts string) string {
+func (w *warnings) join(responseContext string) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if len(w.kept) == 0 {
-		return facts
+		return responseContext
 	}
 	list := w.kept
 	if w.more > 0 {
@@ -49,9 +49,9 @@ func (w *warnings) join(facts string) string {
 	}
 	text, err := jsontext.Marshal(list)
 	if err != nil { // texts can always be written
-		return facts
+		return responseContext
 	}
-	before := strings.TrimSuffix(facts, "}")
+	before := strings.TrimSuffix(responseContext, "}")
 	if before != "{" {
 		before += ","
 	}

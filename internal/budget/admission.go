@@ -117,7 +117,8 @@ func (a *Admission) Enter(ctx context.Context, of Work) (leave func(), err error
 			if a.clock.Now().Sub(began) < wait {
 				continue
 			}
-			err = fault.Capacity("There was no memory for the query for [%d] ms: queries that need much wait for each other. Please try your query again later.", wait.Milliseconds())
+			err = fault.Capacity("The query waited [%d] ms for memory: queries that need much memory wait for each other. Please try your query "+
+				"again later.", wait.Milliseconds())
 		case <-ctx.Done():
 			err = context.Cause(ctx)
 		}

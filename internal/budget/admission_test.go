@@ -89,7 +89,7 @@ func TestAdmissionEnds(t *testing.T) {
 		fake.Advance(time.Second)
 		select {
 		case err := <-late:
-			if err == nil || !strings.Contains(err.Error(), "There was no memory for the query for [10000] ms") {
+			if err == nil || !strings.Contains(err.Error(), "The query waited [10000] ms") {
 				t.Errorf("memory that is taken was given, or it is not said how long was waited for it: %v", err)
 			}
 			ended = true

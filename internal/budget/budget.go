@@ -1,23 +1,24 @@
-// Package budget gives the one number of memory that a process may use, as a tree of reservations:
-// process, query or task, operator.
+// Package budget enforces the memory limit of a process, as a tree of reservations: process, query
+// or task, operator.
 //
 // The central type is Budget. Everything that buffers (operators, live indexes, appenders,
-// exchanges, caches) reserves before it grows and releases when it shrinks; a reservation counts at
-// every level up to the root, and whichever level would go over its limit refuses with a fault that
-// says what was needed, by whom, and which limit applies. The refused caller spills (SpillDir),
-// waits, or passes the fault on. Disk for spilled data is a second tree of the same type.
+// exchanges, caches) reserves before it grows and releases when it shrinks. A reservation counts at
+// every level up to the root. If it would exceed the limit of a level, it fails with a fault that
+// names the amount, the caller and the limit; the caller then spills (SpillDir), waits, or returns
+// the fault. Disk space for spilled data is a second tree of the same type.
 //
-// There are two ways to ask. Who can do without, by spilling, by evicting or by taking less, asks
-// with TryReserve, which leaves an eighth of the memory of the process, and of the query, alone.
-// Who can't asks with Reserve, which may take that too: what a query needs at least is there even
-// while others hold all that they could get, and many heavy queries at once end instead of failing
-// for want of a buffer.
+// There are two ways to reserve. Callers that can spill, evict or use less call TryReserve, which
+// never uses the last eighth of the memory of the process, and of the query. Other callers use
+// Reserve, which may use that eighth too: the minimum of a query is available even while other
+// queries use all that TryReserve grants, and concurrent heavy queries complete instead of failing
+// for lack of a buffer.
 //
-// Budgets count what callers declare; they neither allocate nor measure. ApplyGoLimit ties the
-// garbage collector to the same number.
+// Budgets count what callers declare; they neither allocate nor measure. ApplyGoLimit sets the
+// limit of the garbage collector to the same number.
 package budget
 
 import (
+	"fmt"
 	"sync/atomic"
 
 	"github.com/hengedb/henge/internal/fault"
@@ -83,12 +84,26 @@ func (b *Budget) Query(name string, limit int64) *Budget {
 func (b *Budget) Reserve(n int64) error {
 	if full := b.take(n, false); full != nil {
 		used := full.used.Load()
-		return fault.ResourceLimit("Not enough %s: [%s] needs [%d] more bytes, but [%s] already holds [%d] of its limit of [%d] bytes. "+
-			"Reduce what the query holds at once, or raise [%s].",
-			b.res.noun, b.name, n, full.name, used, full.limit, b.res.setting).
+		return fault.ResourceLimit("Not enough %s: [%s] needs [%d] more bytes (%s), but [%s] already holds [%d] "+
+			"of its limit of [%d] bytes (%s). "+
+			"Reduce the memory of the query, or raise [%s].",
+			b.res.noun, b.name, n, inUnits(n), full.name, used, full.limit, inUnits(full.limit), b.res.setting).
 			WithCause(&Exceeded{Disk: b.res == disk, Needed: used + n, Limit: full.limit})
 	}
 	return nil
+}
+
+// inUnits returns a number of bytes in the largest binary unit of which there is at least one.
+func inUnits(n int64) string {
+	value, unit := float64(n), 0
+	units := [...]string{"B", "KiB", "MiB", "GiB", "TiB"}
+	for value >= 1024 && unit < len(units)-1 {
+		value, unit = value/1024, unit+1
+	}
+	if unit == 0 {
+		return fmt.Sprintf("%d B", n)
+	}
+	return fmt.Sprintf("%.1f %s", value, units[unit])
 }
 
 // Exceeded is the cause of a refused reservation, for those who tell clients in words of their own.

@@ -29,7 +29,9 @@ func TestReserveCountsAtEveryLevelOrNone(t *testing.T) {
 	if f == nil || f.Legacy != fault.LegacyResourceLimit {
 		t.Fatalf("Reserve over the limit = %v", err)
 	}
-	for _, want := range []string{"[sort] needs [11] more bytes", "[query q1] already holds [50] of its limit of [60]", "memory"} {
+	for _, want := range []string{
+		"[sort] needs [11] more bytes (11 B)", "[query q1] already holds [50] of its limit of [60] bytes (60 B)", "memory",
+	} {
 		if !strings.Contains(f.Message, want) {
 			t.Errorf("message %q lacks %q", f.Message, want)
 		}
@@ -192,5 +194,15 @@ func TestSpillFiles(t *testing.T) {
 	var off *SpillDir
 	if _, err := off.Create(); fault.Find(err) == nil {
 		t.Errorf("Create without a folder = %v", err)
+	}
+}
+
+func TestInUnits(t *testing.T) {
+	for n, want := range map[int64]string{
+		0: "0 B", 1023: "1023 B", 1024: "1.0 KiB", 5 << 20: "5.0 MiB", 3 << 40: "3.0 TiB", 5 << 50: "5120.0 TiB",
+	} {
+		if got := inUnits(n); got != want {
+			t.Errorf("inUnits(%d) = %q, want %q", n, got, want)
+		}
 	}
 }

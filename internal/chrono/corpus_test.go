@@ -46,7 +46,7 @@ func TestCorpus(t *testing.T) {
 			name, _ := s.Context["sqlTimeZone"].(string)
 			zone, err := LoadZone(name)
 			if err != nil {
-				zone = UTC // what the reference system makes of a zone it does not know
+				zone = UTC // what Druid makes of a zone it does not know
 			}
 			got, ok := answer(s.SQL, zone)
 			if !ok {

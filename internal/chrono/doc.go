@@ -1,10 +1,10 @@
-// Package chrono is Henge's arithmetic of time: instants, intervals, zones, periods, granularities
-// and their texts.
+// Package chrono implements time arithmetic: instants, intervals, zones, periods, granularities and
+// their texts.
 //
 // An instant is an int64 of milliseconds since 1970-01-01T00:00:00Z, everywhere in Henge. The
-// calendar is the proleptic Gregorian one without leap seconds, valid for the whole range of an
-// int64, which time.Time's formatting and time.Duration can't cover; only the rules of time zones
-// come from package time (and its embedded tzdata).
+// calendar is the proleptic Gregorian calendar without leap seconds. It covers the whole range of
+// an int64, which the formatting of time.Time and time.Duration do not. Only the rules of time
+// zones come from package time and its embedded tzdata.
 //
 //	instant.go    ISO 8601 text of instants, printing and strict and lenient reading
 //	interval.go   half-open intervals; intervals.go: sets of them
@@ -15,10 +15,10 @@
 //	extract.go    EXTRACT; shift.go: TIMESTAMPADD and TIMESTAMPDIFF
 //	timestampspec.go   the formats of a timestampSpec: iso, posix, auto, ..
 //
-// Semantics follow Joda-Time's ISO chronology, because recorded answers do: months end early rather
-// than overflow (January 31 plus P1M is the last of February), a local time that occurs twice is
-// the earlier instant, one that a zone skips moves forward by the length of the gap. Results that
-// do not fit an int64 saturate.
+// Semantics follow the ISO chronology of Joda-Time, as the recorded answers do. Months are clamped
+// instead of overflowing (January 31 plus P1M is the last day of February). An ambiguous local time
+// is the earlier instant, and a local time in a gap is moved forward by the length of the gap.
+// Results that exceed an int64 saturate.
 //
-// The package never asks what time it is (package clock) and knows nothing of SQL types or vectors.
+// The package never reads the current time (package clock), and does not know SQL types or vectors.
 package chrono

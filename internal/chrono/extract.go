@@ -1,11 +1,15 @@
 package chrono
 
-import "github.com/hengedb/henge/internal/fault"
+import (
+	"math"
+
+	"github.com/hengedb/henge/internal/fault"
+)
 
 // Extract is EXTRACT(unit FROM ts) in a zone. DOW and ISODOW count from 1 = Monday, ISOYEAR is the
-// calendar year as in the reference system, EPOCH is in seconds cut toward zero, MICROSECOND in the
-// reference system's thousands of seconds. The error is an InvalidInput fault for NANOSECOND, which
-// an instant does not have. Loops use Extractor.
+// calendar year as in Druid, EPOCH is in seconds cut toward zero, MICROSECOND in Druid's thousands
+// of seconds. The error is an InvalidInput fault for NANOSECOND, which an instant does not have.
+// Loops use Extractor. See quirk Q016.
 func Extract(u Unit, ms int64, zone *Zone) (int64, error) {
 	x, err := NewExtractor(u, zone)
 	if err != nil {
@@ -54,18 +58,46 @@ func (x *Extractor) At(ms int64) int64 {
 	if local < x.start || local >= x.end {
 		days := floorDiv(local, Day)
 		x.start = satMul(days, Day)
-		x.end = satAdd(x.start, Day)
+		x.end = satMul(days+1, Day)
 		x.value = extractDay(x.unit, days)
 	}
 	return x.value
 }
 
-// All writes the values at src to dst, which must be as long. dst may be src.
+// All writes the values at src to dst, which must be as long. dst may be src. Instants mostly come
+// in order, so that many have the value of the one before: while neither the unit nor the offset
+// changes.
 func (x *Extractor) All(dst, src []int64) {
 	dst = dst[:len(src)]
+	var from, to, value int64 // instants from from up to to have the value
+	length := x.run()
 	for i, ms := range src {
-		dst[i] = x.At(ms)
+		if ms < from || ms >= to {
+			value = x.At(ms)
+			from, to = ms, ms
+			if length > 0 && ms > math.MinInt64+2*Day && ms < math.MaxInt64-2*Day {
+				into := floorMod(ms+x.offsets.At(ms), length)
+				from = max(ms-into, x.offsets.start)
+				to = min(ms-into+length, x.offsets.end)
+			}
+		}
+		dst[i] = value
 	}
+}
+
+// run returns how long values stay the same at least; 0: not long.
+func (x *Extractor) run() int64 {
+	switch x.unit {
+	case UnitEpoch, UnitMicrosecond, UnitMillisecond:
+		return 0
+	case UnitSecond:
+		return Second
+	case UnitMinute:
+		return Minute
+	case UnitHour:
+		return Hour
+	}
+	return Day
 }
 
 // extractDay returns the value of a unit that is the same all day.

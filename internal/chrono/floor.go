@@ -29,8 +29,8 @@ func (g Granularity) Bucket(ms int64) Interval {
 }
 
 // Iterate yields the buckets that overlap an interval, in order. They are whole: the first may
-// start before the interval and the last end after it. For ALL it is the interval itself, as in the
-// reference system.
+// start before the interval and the last end after it. For ALL it is the interval itself, as in
+// Druid. See quirk Q016.
 func (g Granularity) Iterate(iv Interval) iter.Seq[Interval] {
 	return func(yield func(Interval) bool) {
 		if iv.IsEmpty() {

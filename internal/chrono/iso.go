@@ -2,7 +2,8 @@ package chrono
 
 // The ISO 8601 grammar of Joda-Time's ISODateTimeFormat, read by hand:
 //
-//	date     = year ["-" month ["-" day]] | weekyear "-W" week ["-" weekday] | year "-" dayofyear     the longest that fits
+//	date     = year ["-" month ["-" day]] | weekyear "-W" week ["-" weekday] | year "-" dayofyear
+//	           the longest alternative that matches
 //	year     = [sign] 1..9 digits, the others as many digits as their letters say, or fewer
 //	time     = hour [fraction | ":" minute [fraction | ":" second [fraction]]]
 //	fraction = ("." | ",") 1..9 digits

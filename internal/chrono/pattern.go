@@ -5,13 +5,15 @@ import "github.com/hengedb/henge/internal/fault"
 // Pattern is a compiled format of Joda-Time's DateTimeFormat, in English. It prints and parses; it
 // is immutable.
 //
-//	G era   C century   y year   Y year of era   x week-year   w week   e E day of week (number, text)   D day of year
-//	M month (MMM and MMMM: text)   d day of month   a AM/PM   h 1-12   K 0-11   H 0-23   k 1-24   m minute   s second
-//	S fraction   z zone name   Z offset (Z +0530, ZZ +05:30, ZZZ zone id)   '' quote, 'text', and anything that is not a letter
+//	G era   C century   y year   Y year of era   x week-year   w week
+//	e E day of week (number, text)   D day of year   M month (MMM and MMMM: text)   d day of month
+//	a AM/PM   h 1-12   K 0-11   H 0-23   k 1-24   m minute   s second   S fraction
+//	z zone name   Z offset (Z +0530, ZZ +05:30, ZZZ zone id)
+//	'' quote   'text'   any character that is not a letter
 //
 // A number prints with at least as many digits as it has letters and parses with fewer. Two letters
-// of a year stand for 1946 to 2045 (the reference system lets that window move along with the
-// current year).
+// of a year stand for 1946 to 2045 (Druid lets that window move along with the current year). See
+// quirk Q016.
 type Pattern struct {
 	text     string
 	elements []element

@@ -82,21 +82,38 @@ func LoadZone(name string) (*Zone, error) {
 	return z.(*Zone), nil
 }
 
-// InferZone returns the zone of a name that a query gives. A name that LoadZone does not know is
-// read as UTC, as the reference reads it: "+5", "europe/berlin", "".
-func InferZone(name string) *Zone {
-	if z, err := LoadZone(name); err == nil {
-		return z
-	}
-	return UTC
-}
-
 func unknownZone(name string) error {
+	hint := ""
+	if likely := inUsualCase(name); likely != "" {
+		hint = ". Did you mean [" + likely + "]?"
+	}
 	if len(name) > 64 {
 		name = name[:64] + "..."
 	}
-	return fault.InvalidInput("Time zone [%s] is not recognised: expected a name such as Europe/Berlin, UTC, or an offset such as +05:30",
-		name)
+	return fault.InvalidInput("Time zone [%s] is not recognised: expected a name such as Europe/Berlin, UTC, or an offset such as +05:30%s",
+		name, hint)
+}
+
+// inUsualCase returns the zone that a name means but for the case of its letters, "" if there is
+// none: names are of words that begin with a capital.
+func inUsualCase(name string) string {
+	if len(name) > 64 || name == "" {
+		return ""
+	}
+	words := []byte(strings.ToLower(name))
+	for i, c := range words {
+		if c >= 'a' && c <= 'z' && (i == 0 || words[i-1] == '/' || words[i-1] == '_' || words[i-1] == '-') {
+			words[i] = c - 'a' + 'A'
+		}
+	}
+	for _, likely := range []string{string(words), strings.ToUpper(name)} {
+		if likely != name && !strings.ContainsAny(likely, ".\\") && !strings.HasPrefix(likely, "/") {
+			if _, err := time.LoadLocation(likely); err == nil {
+				return likely
+			}
+		}
+	}
+	return ""
 }
 
 // parseZoneOffset reads an offset id, with or without a prefix "GMT" or "UTC".

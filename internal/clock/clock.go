@@ -1,9 +1,9 @@
 // Package clock is the only place that reads the time of the machine or waits for it.
 //
-// Whatever needs the present or a delay (duties, supervisors, leases, time-outs) takes a Clock;
-// main hands it System, tests hand it a Fake that moves only when told. Arithmetic on instants,
-// zones and periods is elsewhere, in package chrono, which never asks what time it is. Deadlines of
-// requests are contexts, set at the edge.
+// Code that needs the current time or a delay (duties, supervisors, leases, timeouts) takes a
+// Clock: System in main, and in tests a Fake that the test advances. Arithmetic on instants, zones
+// and periods is in package chrono, which never reads the time. Deadlines of requests are contexts,
+// set at the edge.
 package clock
 
 import (

@@ -120,7 +120,7 @@ func member(role, host string, port int) Member { return Member{Role: role, Host
 func TestProcessesSeeEachOther(t *testing.T) {
 	store := store.Open(t, clock.System())
 	join := func(holder string, own ...Member) (*Membership, error) {
-		m := &Membership{Store: store, Holder: holder, Own: own, TTL: ttl, View: NewView(), Clock: clock.System(), Log: quiet}
+		m := &Membership{Store: store, Holder: holder, Own: own, TTL: time.Minute, View: NewView(), Clock: clock.System(), Log: quiet}
 		return m, m.Join(t.Context())
 	}
 	a, err := join("a", member(Broker, "h", 1), member(Historical, "h", 2))
@@ -171,6 +171,42 @@ func TestProcessesSeeEachOther(t *testing.T) {
 		t.Error(diff)
 	}
 	_ = b
+}
+
+// A process has a new term whenever others may have taken it for gone, and none while they may do
+// so.
+func TestTermsOfAMembership(t *testing.T) {
+	store, now := store.Open(t, clock.System()), fakeclock.New(time.Unix(0, 0))
+	m := &Membership{Store: store, Holder: "a", Own: []Member{member(Broker, "h", 1)}, TTL: ttl, View: NewView(), Clock: now, Log: quiet}
+	for _, step := range []struct {
+		name string
+		do   func() error
+		want int64
+	}{
+		{"it meets others", func() error { return m.Meet(t.Context()) }, 0},
+		{"it joins", func() error { return m.Join(t.Context()) }, 1},
+		{"it is in time", func() error { now.Advance(ttl / 3); return m.round(t.Context()) }, 1},
+		{"others look", func() error { return m.Look(t.Context()) }, 1},
+		{"it is late", func() error { now.Advance(ttl + 1); return m.round(t.Context()) }, 2},
+		{"the metastore is down", func() error {
+			m.Store = down{store}
+			if m.round(t.Context()) == nil {
+				return errors.New("it is not")
+			}
+			m.Store = store
+			return nil
+		}, 2},
+		{"it is taken for lost", func() error { return errors.Join(store.Withdraw(t.Context(), "a"), m.round(t.Context())) }, 3},
+		{"it leaves", func() error { return m.Leave(t.Context()) }, 0},
+		{"it has left", func() error { return m.round(t.Context()) }, 0},
+	} {
+		if err := step.do(); err != nil {
+			t.Fatalf("%s: %v", step.name, err)
+		}
+		if got := m.Term(); got != step.want {
+			t.Errorf("%s: term [%d], want [%d]", step.name, got, step.want)
+		}
+	}
 }
 
 // down is a store that can't be reached.

@@ -11,18 +11,17 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// CommandPath is where a Historical takes commands of the Coordinator.
+// CommandPath is the path at which a Historical accepts commands of the Coordinator.
 const CommandPath = "/service-internal/v1/commands"
 
-// Command tells a Historical what to load and what to drop.
+// Command lists the segments that a Historical must load and drop.
 type Command struct {
-	// Epoch is that of the Coordinator's leadership. A Historical that has obeyed a higher one
-	// refuses.
+	// Epoch is the epoch of the leadership of the Coordinator. A Historical that has executed a
+	// command with a higher epoch rejects it.
 	Epoch int64      `json:"epoch"`
 	Load  []LoadItem `json:"load,omitempty"`
 	Drop  []string   `json:"drop,omitempty"`
-	// Turbo says to load with as many threads as at a start, rather than with those that leave the
-	// rest to queries.
+	// Turbo: load with as many threads as at startup, instead of leaving cores to queries.
 	Turbo bool `json:"turbo,omitempty"`
 }
 
@@ -33,24 +32,24 @@ type LoadItem struct {
 	Size     int64           `json:"size"`
 }
 
-// QueueState is what a Historical still has to do, and what it could not.
+// QueueState contains the pending and the failed loads of a Historical.
 type QueueState struct {
 	// Pending are the ids of the segments that wait to be loaded.
 	Pending []string `json:"pending"`
-	// Loading are those of them that are being loaded.
+	// Loading are the ids of the segments that are being loaded.
 	Loading []string `json:"loading,omitempty"`
-	// LoadedBytes is what was loaded since the answer before, and LoadingMicros how long something was
-	// being loaded in that time.
+	// LoadedBytes is the number of bytes loaded since the previous response, and LoadingMicros the
+	// time spent on loading.
 	LoadedBytes   int64 `json:"loadedBytes,omitempty"`
 	LoadingMicros int64 `json:"loadingMicros,omitempty"`
-	// Failed are those that could not be, with the reason, since the answer before.
+	// Failed are the failed loads since the previous response, with the reasons.
 	Failed map[string]string `json:"failed,omitempty"`
 }
 
-// Commander tells Historicals of other processes what to do.
+// Commander sends commands to Historicals of other processes.
 type Commander struct{ Client *http.Client }
 
-// Send gives a command to a Historical, which begins with it at once.
+// Send sends a command to a Historical, which starts to execute it immediately.
 func (c *Commander) Send(ctx context.Context, to Member, command Command) (QueueState, error) {
 	var state QueueState
 	return state, Call(ctx, c.Client, http.MethodPost, to.URL()+CommandPath, command, &state)
@@ -59,8 +58,8 @@ func (c *Commander) Send(ctx context.Context, to Member, command Command) (Queue
 // maxAnswer bounds what a process believes of another's answer.
 const maxAnswer = 256 << 20
 
-// Call sends a JSON body, if it is not nil, to another process and decodes its answer into out, if
-// that is not nil. A status of failure is a fault with what the other process says.
+// Call sends a JSON body, if it is not nil, to another process and decodes the response into out,
+// if it is not nil. An error status becomes a fault with the message of the other process.
 func Call(ctx context.Context, client *http.Client, method, url string, body, out any) error {
 	var in io.Reader
 	if body != nil {
@@ -77,6 +76,11 @@ func Call(ctx context.Context, client *http.Client, method, url string, body, ou
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
+	return Do(client, req, out)
+}
+
+// Do is Call with an existing request.
+func Do(client *http.Client, req *http.Request, out any) error {
 	resp, err := client.Do(req)
 	if err != nil {
 		return fault.Unavailable("Another process of the cluster does not answer").WithCause(err)
@@ -89,7 +93,7 @@ func Call(ctx context.Context, client *http.Client, method, url string, body, ou
 		return nil
 	}
 	if err := json.NewDecoder(io.LimitReader(resp.Body, maxAnswer)).Decode(out); err != nil {
-		return fault.Unavailable("What another process of the cluster answers can't be read").WithCause(fmt.Errorf("[%s]: %w", url, err))
+		return fault.Unavailable("What another process of the cluster answers can't be read").WithCause(fmt.Errorf("[%s]: %w", req.URL, err))
 	}
 	return nil
 }

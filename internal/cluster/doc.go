@@ -1,17 +1,20 @@
-// Package cluster knows which processes there are, who leads, and which segments each Historical
-// holds.
+// Package cluster tracks the processes of a cluster, its leaders, and the segments of each
+// Historical.
 //
-// The central types: Membership, by which a process announces its roles and sees those of the
-// others (View); Leadership, which makes one process at a time the leader of a name and fences what
-// it writes; Inventory, which follows what Historicals announce; Log, which a Historical writes for
-// that. Announcements and leases are rows of the metastore (package metastore); what a Historical
-// holds comes from itself, as a stream of changes over HTTP.
+// The central types: Membership announces the roles of a process and returns the roles of all
+// processes (View); Leadership elects one process at a time as the leader of a name and fences its
+// writes; Inventory reads the announcements that each Historical writes to its Log. Announcements
+// and leases are rows of the metastore (package metastore); a Historical publishes its segments
+// itself, as a stream of changes over HTTP.
 //
-// What holds:
-//  1. A process that can't reach the metastore keeps what it last saw: queries go on. It leads no longer than its lease.
-//  2. Times of leases are the database's. The clock of the process decides only when to ask again, and when to stop leading early.
-//  3. An inventory is exact or known to be old: each server numbers its changes, and one that started anew is read anew.
+// Invariants:
+//  1. A process that can't reach the metastore uses the last known state: queries continue. It
+//     stops leading when its lease ends.
+//  2. Leases expire by the clock of the database. The clock of the process only determines when to
+//     poll, and when to give up leadership early.
+//  3. An inventory is exact or known to be stale: each server numbers its changes, and after a
+//     restart of the server all of its segments are read again.
 //
-// Elsewhere: what a leader does (packages duty, task), how queries are spread (dispatch), HTTP
-// endpoints (api).
+// Elsewhere: the work of a leader (packages duty, task), the distribution of queries (dispatch),
+// HTTP endpoints (api).
 package cluster

@@ -29,18 +29,18 @@ const (
 	pollRetry = 500 * time.Millisecond
 )
 
-// Server is a Historical as queries know it.
+// Server is a Historical for queries.
 type Server = dispatch.Server
 
-// InventoryOptions are what an Inventory works with.
+// InventoryOptions configure an Inventory.
 type InventoryOptions struct {
 	View   *View
 	Client *http.Client
-	// Here is the Historical of this process with its log; nil: it has none.
+	// Here is the Historical of this process with its log, or nil.
 	Here *Local
-	// Tiers say which Historicals queries of this process ask; nil: the highest priority first.
+	// Tiers rank the Historicals for queries of this process; nil: the highest priority first.
 	Tiers *dispatch.Tiers
-	// Clock gives the times of retries.
+	// Clock is the clock for retries.
 	Clock clock.Clock
 	Log   *slog.Logger
 }
@@ -51,7 +51,8 @@ type Local struct {
 	Log     *Log
 }
 
-// Inventory knows what each Historical holds. All methods are safe for use by many goroutines.
+// Inventory tracks the segments of each Historical. All methods are safe for use by many
+// goroutines.
 type Inventory struct {
 	o InventoryOptions
 
@@ -82,10 +83,9 @@ type server struct {
 	at      Counter
 	reached bool // the last poll was answered
 	tried   bool // there was a poll
-	cancel  context.CancelFunc
 }
 
-// NewInventory returns an Inventory of nothing; Run fills it.
+// NewInventory returns an empty Inventory; Run fills it.
 func NewInventory(o InventoryOptions) *Inventory {
 	i := &Inventory{o: o}
 	i.mu.servers, i.mu.holdings = map[string]*server{}, map[string]*holding{}
@@ -95,45 +95,24 @@ func NewInventory(o InventoryOptions) *Inventory {
 
 // Run follows all Historicals of the view until ctx is done.
 func (i *Inventory) Run(ctx context.Context) error {
-	var following sync.WaitGroup
-	defer following.Wait()
-	for {
-		changed := i.o.View.Changed()
-		members := map[string]Member{}
-		for _, m := range i.o.View.Members(Historical) {
-			members[m.Address()] = m
-		}
-		i.mu.Lock()
-		for address, s := range i.mu.servers {
-			if m, ok := members[address]; !ok || m != s.member {
-				s.cancel()
-				i.removeLocked(s)
-				delete(i.mu.servers, address)
-			}
-		}
-		for address, m := range members {
-			if i.mu.servers[address] != nil {
-				continue
-			}
-			follow, cancel := context.WithCancel(ctx)
-			rank, asked := m.Priority, true
-			if i.o.Tiers != nil {
-				rank, asked = i.o.Tiers.Rank(m.Tier, m.Priority)
-			}
-			s := &server{member: m, at: Beginning, cancel: cancel, as: &dispatch.Server{
-				Name: address, URL: m.URL(), Rank: rank, Unasked: !asked, Protocol: m.Protocol, Here: i.o.Here != nil && i.o.Here.Address == address,
-			}}
-			i.mu.servers[address] = s
-			following.Go(func() { i.follow(follow, s) })
-		}
-		i.raiseLocked()
-		i.mu.Unlock()
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-changed:
-		}
+	f := following{view: i.o.View, role: Historical, lock: &i.mu, join: i.joinLocked, joined: i.raiseLocked, leave: func(address string) {
+		i.removeLocked(i.mu.servers[address])
+		delete(i.mu.servers, address)
+	}}
+	return f.run(ctx)
+}
+
+// joinLocked begins to know a Historical.
+func (i *Inventory) joinLocked(address string, m Member) func(ctx context.Context) {
+	rank, asked := m.Priority, true
+	if i.o.Tiers != nil {
+		rank, asked = i.o.Tiers.Rank(m.Tier, m.Priority)
 	}
+	s := &server{member: m, at: Beginning, as: &dispatch.Server{
+		Name: address, URL: m.URL(), Rank: rank, Unasked: !asked, Protocol: m.Protocol, Here: i.o.Here != nil && i.o.Here.Address == address,
+	}}
+	i.mu.servers[address] = s
+	return func(ctx context.Context) { i.follow(ctx, s) }
 }
 
 // follow keeps what is known of a server up to date.
@@ -150,7 +129,7 @@ func (i *Inventory) follow(ctx context.Context, s *server) {
 		reached := s.reached
 		i.mu.Unlock()
 		if !reached {
-			i.o.Log.WarnContext(ctx, "a Historical can't be asked what it holds", "server", s.as.Name, "error", err)
+			i.o.Log.WarnContext(ctx, "failed to read the segments of a Historical; retrying", "server", s.as.Name, "error", err)
 			if i.o.Clock.Sleep(ctx, pollRetry) != nil {
 				return
 			}
@@ -285,15 +264,15 @@ type statusError struct {
 // Error says so.
 func (e *statusError) Error() string { return fmt.Sprintf("status [%d]: %s", e.status, e.text) }
 
-// Live implements broker.Servers: the Historicals that answer.
+// Live implements broker.Servers: it returns the Historicals that respond.
 func (i *Inventory) Live() []*dispatch.Server {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return i.mu.live
 }
 
-// Holders implements broker.Servers: those that hold a segment, also such as do not answer at the
-// moment.
+// Holders implements broker.Servers: it returns the Historicals of a segment, including those that
+// currently do not respond.
 func (i *Inventory) Holders(segment string) []*dispatch.Server {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -303,31 +282,32 @@ func (i *Inventory) Holders(segment string) []*dispatch.Server {
 	return nil
 }
 
-// Held reports whether some Historical that answers holds a segment.
+// Held reports whether a Historical that responds has a segment.
 func (i *Inventory) Held(segment string) bool {
 	return slices.ContainsFunc(i.Holders(segment), func(s *dispatch.Server) bool { return !s.Down() })
 }
 
-// Changed returns a channel that is closed when something is known that was not.
+// Changed returns a channel that is closed when the inventory changes.
 func (i *Inventory) Changed() <-chan struct{} {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return i.mu.changed
 }
 
-// Stock is what a Historical holds.
+// Stock describes the segments of a Historical.
 type Stock struct {
 	Member Member
-	// Used is bytes.
+	// Used is in bytes.
 	Used int64
-	// Down says that it does not answer at the moment; what it holds is as it was last known then.
+	// Down is true if it currently does not respond; its segments are then the last known ones.
 	Down bool
-	// Segments is how many it holds; IDs are these, in no order, where they are asked for.
+	// Segments is the number of its segments; IDs are their ids in any order, if requested.
 	Segments int
 	IDs      []string
 }
 
-// Stocks returns what each Historical holds, sorted by address; with ids also the list of it.
+// Stocks returns the stock of each Historical, sorted by address; with ids, it includes the segment
+// ids.
 func (i *Inventory) Stocks(ids bool) []Stock {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -354,8 +334,7 @@ func (i *Inventory) Stocks(ids bool) []Stock {
 	return out
 }
 
-// Synced returns when every Historical was asked once, so that what is known is what there is, or
-// ctx is done.
+// Synced returns when the inventory of every Historical was read once, or ctx is done.
 func (i *Inventory) Synced(ctx context.Context) error {
 	for {
 		changed := i.Changed()

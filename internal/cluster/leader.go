@@ -11,7 +11,7 @@ import (
 	"github.com/hengedb/henge/internal/metastore"
 )
 
-// Leases is where leaders are chosen.
+// Leases elects leaders.
 type Leases interface {
 	AcquireLease(ctx context.Context, name, holder, address string, ttl time.Duration) (metastore.Lease, bool, error)
 	RenewLease(ctx context.Context, lease metastore.Lease, ttl time.Duration) (bool, error)
@@ -23,21 +23,21 @@ type Leases interface {
 // does.
 const looksPerLease = 6
 
-// LeaderOptions say what is led and by whom.
+// LeaderOptions configure a Leadership.
 type LeaderOptions struct {
-	// Name is what is led: the role coordinator or overlord.
+	// Name is the led role: coordinator or overlord.
 	Name string
-	// Holder is this process, Address its URL in that role. Without an address the process only looks
-	// who leads.
+	// Holder is this process, Address its URL in that role. Without an address, the process only
+	// observes the leader.
 	Holder, Address string
-	// TTL is how long a leader leads that does not renew its lease.
+	// TTL is the duration of a lease that is not renewed.
 	TTL   time.Duration
 	Clock clock.Clock
 	Log   *slog.Logger
 }
 
-// Leadership knows who leads a name, and makes this process the leader when nobody is. All methods
-// are safe for use by many goroutines.
+// Leadership tracks the leader of a name, and makes this process the leader if there is none. All
+// methods are safe for use by many goroutines.
 type Leadership struct {
 	o      LeaderOptions
 	leases Leases // nil: this process leads, and no other could
@@ -78,9 +78,9 @@ func NewLeadership(leases Leases, o LeaderOptions) *Leadership {
 	return &Leadership{o: o, leases: leases}
 }
 
-// Run leads whenever it can until ctx is done. lead is called with a context that ends with the
-// leadership and fences what is written under it; it returns soon after. The leadership is given up
-// when all of that has ended.
+// Run leads whenever possible until ctx is done. It calls lead with a context that ends with the
+// leadership and fences all writes under it; lead must return soon afterwards. The lease is
+// released when lead has returned.
 func (l *Leadership) Run(ctx context.Context, lead func(ctx context.Context) error) error {
 	if l.leases == nil {
 		l.set(metastore.Lease{Name: l.o.Name, Holder: l.o.Holder, Address: l.o.Address, Held: true}, true)
@@ -95,13 +95,13 @@ func (l *Leadership) Run(ctx context.Context, lead func(ctx context.Context) err
 		case ctx.Err() != nil:
 			return nil
 		case err != nil:
-			l.o.Log.WarnContext(ctx, "who leads is not known", "role", l.o.Name, "error", err)
+			l.o.Log.WarnContext(ctx, "leader is unknown", "role", l.o.Name, "error", err)
 		case acquired:
-			l.o.Log.InfoContext(ctx, "this process leads", "role", l.o.Name, "epoch", lease.Epoch)
+			l.o.Log.InfoContext(ctx, "became leader", "role", l.o.Name, "epoch", lease.Epoch)
 			if err := l.lead(ctx, lease, asked, lead); err != nil {
 				return err
 			}
-			l.o.Log.InfoContext(ctx, "this process leads no longer", "role", l.o.Name, "epoch", lease.Epoch)
+			l.o.Log.InfoContext(ctx, "lost leadership", "role", l.o.Name, "epoch", lease.Epoch)
 		default:
 			l.set(lease, false)
 		}
@@ -159,7 +159,7 @@ func (l *Leadership) lead(ctx context.Context, lease metastore.Lease, renewed ti
 			case err == nil:
 				ended = true
 			default: // nobody else can lead before the lease has run out
-				l.o.Log.WarnContext(ctx, "the leadership could not be renewed", "role", l.o.Name, "error", err)
+				l.o.Log.WarnContext(ctx, "failed to renew leadership", "role", l.o.Name, "error", err)
 				ended = l.o.Clock.Now().Sub(renewed) >= l.o.TTL
 			}
 		}
@@ -167,13 +167,13 @@ func (l *Leadership) lead(ctx context.Context, lease metastore.Lease, renewed ti
 	l.set(metastore.Lease{Name: l.o.Name}, false)
 	cancel()
 	if err := <-done; err != nil && !errors.Is(err, context.Canceled) {
-		l.o.Log.WarnContext(ctx, "what the leader did has not ended well", "role", l.o.Name, "error", err)
+		l.o.Log.WarnContext(ctx, "leader duties ended with an error", "role", l.o.Name, "error", err)
 	}
 	if l.abandoned() {
 		return failed
 	}
 	if err := l.leases.ReleaseLease(context.WithoutCancel(ctx), lease); err != nil {
-		l.o.Log.WarnContext(ctx, "the leadership could not be given up; it runs out", "role", l.o.Name, "error", err)
+		l.o.Log.WarnContext(ctx, "failed to release leadership; the lease will expire", "role", l.o.Name, "error", err)
 	}
 	return failed
 }
@@ -184,7 +184,7 @@ func (l *Leadership) set(lease metastore.Lease, leading bool) {
 	l.mu.lease, l.mu.leading = lease, leading
 }
 
-// Abandon lets the end of Run leave the lease to run out, as the loss of the process would.
+// Abandon makes Run leave the lease to expire, as a crash of the process would.
 func (l *Leadership) Abandon() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -204,7 +204,7 @@ func (l *Leadership) Leads() bool {
 	return l.mu.leading
 }
 
-// Leader returns the URL of the leader; empty: none is known.
+// Leader returns the URL of the leader; empty: not known.
 func (l *Leadership) Leader() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -214,15 +214,15 @@ func (l *Leadership) Leader() string {
 	return l.mu.lease.Address
 }
 
-// Epoch is that of the newest leadership seen; 0 where this process is alone.
+// Epoch returns the newest epoch seen; 0 if this process is alone.
 func (l *Leadership) Epoch() int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.mu.lease.Epoch
 }
 
-// Fence returns ctx for work that only the leader may do, so that nothing is written once another
-// leads. It is ctx itself where this process is alone.
+// Fence returns a context for work of the leader, under which writes are rejected once another
+// process leads. It returns ctx itself if this process is alone.
 func (l *Leadership) Fence(ctx context.Context) context.Context {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -12,16 +12,17 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// SentLive is a live segment as workers tell of it.
+// SentLive is a live segment in messages of workers.
 type SentLive struct {
 	DataSource string            `json:"dataSource"`
 	Interval   [2]int64          `json:"interval"`
 	Version    string            `json:"version"`
 	Shard      json.RawMessage   `json:"shardSpec"`
 	TaskID     string            `json:"taskId,omitempty"`
+	Priority   *int              `json:"priority,omitempty"`
 	Columns    []timeline.Column `json:"columns"`
 	Rows       int64             `json:"rows"`
-	// Number is that under which it was published; 0: it is not.
+	// Number is the number under which it was published; 0: not published.
 	Number int64 `json:"number,omitempty"`
 }
 
@@ -33,7 +34,7 @@ func send(a *live.Announcement) (*SentLive, error) {
 	}
 	return &SentLive{
 		DataSource: a.ID.DataSource, Interval: [2]int64{a.ID.Interval.Start, a.ID.Interval.End}, Version: a.ID.Version, Shard: shard,
-		TaskID: a.TaskID, Columns: columnsOf(a.Columns), Rows: a.Rows, Number: a.Number,
+		TaskID: a.TaskID, Priority: a.Priority, Columns: columnsOf(a.Columns), Rows: a.Rows, Number: a.Number,
 	}, nil
 }
 
@@ -61,7 +62,8 @@ func (s *SentLive) received() (id timeline.SegmentID, shard timeline.ShardSpec, 
 	return id, shard, (&timeline.Segment{ID: id, Shard: shard}).Validate()
 }
 
-// LiveLog tells other processes of the live segments of this one. It implements live.Announcer.
+// LiveLog announces the live segments of this process to other processes. It implements
+// live.Announcer.
 type LiveLog struct{ log *Log }
 
 // NewLiveLog returns the log of a process that started at an instant (milliseconds). all returns
@@ -77,7 +79,7 @@ func NewLiveLog(started int64, all func() []live.Announcement) *LiveLog {
 	})}
 }
 
-// Log returns what other processes follow.
+// Log returns the log that other processes follow.
 func (l *LiveLog) Log() *Log { return l.log }
 
 // Announce implements live.Announcer.
@@ -100,12 +102,11 @@ func loaded(a *live.Announcement) (Change, error) {
 	return Change{Action: actionLoad, ID: a.ID.String(), Live: sent}, nil
 }
 
-// LiveView is the live segments of all workers at one moment. It is immutable: a query that keeps
-// it sees one moment. A nil LiveView is one of none.
+// LiveView is an immutable snapshot of the live segments of all workers. A nil LiveView is empty.
 type LiveView struct {
-	// Number is the number of the change stream from which on all segments that were published, and
-	// are live no longer, are used. A query pins a state of that number or a later one beside the
-	// view: else it would see the rows of such a segment nowhere.
+	// Number is the number of the change stream in which all published segments that are no longer
+	// live are used. A query that uses the view must pin this number or a higher one, because it would
+	// otherwise miss the rows of such segments.
 	Number int64
 
 	tables map[string]*LiveTable
@@ -123,21 +124,21 @@ func (v *LiveView) Only(names []string) *LiveView {
 	return out
 }
 
-// IsOf reports whether the view is another one or a part of it.
+// IsOf reports whether the view is the other one or a part of it.
 func (v *LiveView) IsOf(o *LiveView) bool { return v == o || v != nil && v.source == o }
 
-// LiveTable is the live segments of a datasource.
+// LiveTable contains the live segments of a datasource.
 type LiveTable struct {
 	// Segments are sorted by id.
 	Segments []*LiveSegment
-	// Schemas are the different schemas of them. While they stay the same so does the value.
+	// Schemas are the distinct schemas of the segments. The value is unchanged as long as they are.
 	Schemas *LiveSchemas
 }
 
-// LiveSchemas are the different schemas of live segments, each with the newest version that has it.
+// LiveSchemas are the distinct schemas of live segments, each with the newest version that has it.
 type LiveSchemas struct{ List []LiveSchema }
 
-// LiveSchema is one of them.
+// LiveSchema is one of LiveSchemas.
 type LiveSchema struct {
 	*timeline.Schema
 	Version string
@@ -145,11 +146,13 @@ type LiveSchema struct {
 
 // LiveSegment is a live segment.
 type LiveSegment struct {
-	// Of describes it as a published one: its rows are those that were announced last.
+	// Of describes it in the form of a published segment; its number of rows is the last announced
+	// one.
 	Of *timeline.Segment
 	// Text is its id.
 	Text string
-	// Holders are the workers that have it, the one with the most rows first.
+	// Holders are the workers that have it, by rank and then by descending number of rows. Workers
+	// that this process does not query are last.
 	Holders []LiveHolder
 }
 
@@ -158,13 +161,17 @@ type LiveHolder struct {
 	Server *dispatch.Server
 	TaskID string
 	Rows   int64
-	// Number is that under which the worker's task has published it; 0: it has not.
+	// Number is the number under which the task of the worker has published it; 0: not published.
 	Number int64
+	// Priority is the priority of the task of the worker, or nil.
+	Priority *int
 
-	schema *timeline.Schema
+	schema  *timeline.Schema
+	rank    int
+	unasked bool
 }
 
-// DataSources returns the names of those that have live segments, in no order.
+// DataSources returns the names of the datasources with live segments, in any order.
 func (v *LiveView) DataSources() []string {
 	if v == nil {
 		return nil
@@ -176,7 +183,7 @@ func (v *LiveView) DataSources() []string {
 	return out
 }
 
-// Table returns the live segments of a datasource; nil: it has none.
+// Table returns the live segments of a datasource, or nil.
 func (v *LiveView) Table(name string) *LiveTable {
 	if v == nil {
 		return nil
@@ -196,7 +203,7 @@ func (v *LiveView) Find(id timeline.SegmentID) *LiveSegment {
 	return nil
 }
 
-// Servers returns the workers that have live segments, in no order.
+// Servers returns the workers with live segments, in any order.
 func (v *LiveView) Servers() []*dispatch.Server {
 	seen := map[*dispatch.Server]bool{}
 	var out []*dispatch.Server
@@ -213,11 +220,26 @@ func (v *LiveView) Servers() []*dispatch.Server {
 	return out
 }
 
-// Servers returns the workers that have the segment, the one with the most rows first.
+// Asked reports whether this process reads the rows of any worker.
+func (s *LiveSegment) Asked() bool { return !s.Holders[0].unasked }
+
+// Servers returns the workers that a query can read the segment from: the responding workers of the
+// highest rank, in descending order of rows. It is empty if this process does not query any of
+// their priorities.
 func (s *LiveSegment) Servers() []*dispatch.Server {
-	out := make([]*dispatch.Server, len(s.Holders))
-	for i, h := range s.Holders {
-		out[i] = h.Server
+	var out, down []*dispatch.Server
+	rank := 0
+	for _, h := range s.Holders {
+		switch {
+		case h.unasked:
+		case h.Server.Down():
+			down = append(down, h.Server)
+		case len(out) == 0 || h.rank == rank:
+			out, rank = append(out, h.Server), h.rank
+		}
+	}
+	if len(out) == 0 {
+		return down
 	}
 	return out
 }

@@ -29,20 +29,22 @@ const (
 	liveUnknown = 30 * time.Second
 )
 
-// LiveOptions are what a LiveInventory works with.
+// LiveOptions configure a LiveInventory.
 type LiveOptions struct {
 	View   *View
 	Client *http.Client
-	// Here is the address of the worker of this process, which announces to the inventory itself; "":
-	// this process is none.
+	// Here is the address of the worker of this process, which announces directly to the inventory;
+	// "": this process is not a worker.
 	Here string
-	// Pulse knows which workers are silent; nil: nobody looks.
+	// Tiers rank the tasks with a priority; nil: the highest priority first.
+	Tiers *dispatch.Tiers
+	// Pulse detects silent workers; may be nil.
 	Pulse *dispatch.Pulse
 	Clock clock.Clock
 	Log   *slog.Logger
 }
 
-// LiveInventory knows the live segments of all workers. All methods are safe for use by many
+// LiveInventory tracks the live segments of all workers. All methods are safe for use by many
 // goroutines. It implements live.Announcer, for the worker of this process.
 type LiveInventory struct {
 	o    LiveOptions
@@ -61,15 +63,13 @@ type LiveInventory struct {
 
 // liveServer is a worker that is followed.
 type liveServer struct {
-	member Member
-	as     *dispatch.Server
-	at     Counter
-	tried  bool // it has answered, or failed
-	cancel context.CancelFunc
-	has    map[string]timeline.SegmentID // by text
+	as    *dispatch.Server
+	at    Counter
+	tried bool                          // it has answered, or failed
+	has   map[string]timeline.SegmentID // by text
 }
 
-// NewLiveInventory returns an inventory of nothing; Run fills it.
+// NewLiveInventory returns an empty inventory; Run fills it.
 func NewLiveInventory(o LiveOptions) *LiveInventory {
 	i := &LiveInventory{o: o, here: &liveServer{
 		as: &dispatch.Server{Name: o.Here, Here: true}, has: map[string]timeline.SegmentID{},
@@ -80,10 +80,10 @@ func NewLiveInventory(o LiveOptions) *LiveInventory {
 	return i
 }
 
-// View returns the live segments that are known now.
+// View returns the currently known live segments.
 func (i *LiveInventory) View() *LiveView { return i.view.Load() }
 
-// Changed returns a channel that is closed when the view is another than now.
+// Changed returns a channel that is closed when the view changes.
 func (i *LiveInventory) Changed() <-chan struct{} {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -95,7 +95,9 @@ func (i *LiveInventory) Announce(a live.Announcement) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	touched := map[string]bool{}
-	i.holdLocked(i.here, a.ID, a.Shard, columnsOf(a.Columns), LiveHolder{TaskID: a.TaskID, Rows: a.Rows, Number: a.Number}, touched)
+	i.holdLocked(i.here, a.ID, a.Shard, columnsOf(a.Columns), LiveHolder{
+		TaskID: a.TaskID, Rows: a.Rows, Number: a.Number, Priority: a.Priority,
+	}, touched)
 	i.publishLocked(touched)
 }
 
@@ -111,43 +113,21 @@ func (i *LiveInventory) Withdraw(id timeline.SegmentID, number int64) {
 
 // Run follows all other workers of the membership until ctx is done.
 func (i *LiveInventory) Run(ctx context.Context) error {
-	var following sync.WaitGroup
-	defer following.Wait()
-	for {
-		changed := i.o.View.Changed()
-		members := map[string]Member{}
-		for _, m := range i.o.View.Members(Indexer) {
-			if m.Address() != i.o.Here {
-				members[m.Address()] = m
-			}
-		}
-		i.mu.Lock()
-		for address, s := range i.mu.servers {
-			if m, ok := members[address]; !ok || m != s.member {
-				s.cancel()
-				i.loseLocked(s)
-				delete(i.mu.servers, address)
-			}
-		}
-		for address, m := range members {
-			if i.mu.servers[address] != nil {
-				continue
-			}
-			follow, cancel := context.WithCancel(ctx)
-			s := &liveServer{
-				member: m, at: Beginning, cancel: cancel, has: map[string]timeline.SegmentID{},
-				as: &dispatch.Server{Name: address, URL: m.URL(), Protocol: m.Protocol},
-			}
-			i.mu.servers[address] = s
-			following.Go(func() { i.follow(follow, s) })
-		}
-		i.mu.Unlock()
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-changed:
-		}
+	f := following{view: i.o.View, role: Indexer, skip: i.o.Here, lock: &i.mu, join: i.joinLocked, joined: func() {}}
+	f.leave = func(address string) {
+		i.loseLocked(i.mu.servers[address])
+		delete(i.mu.servers, address)
 	}
+	return f.run(ctx)
+}
+
+// joinLocked begins to know a worker.
+func (i *LiveInventory) joinLocked(address string, m Member) func(ctx context.Context) {
+	s := &liveServer{
+		at: Beginning, has: map[string]timeline.SegmentID{}, as: &dispatch.Server{Name: address, URL: m.URL(), Protocol: m.Protocol},
+	}
+	i.mu.servers[address] = s
+	return func(ctx context.Context) { i.follow(ctx, s) }
 }
 
 // follow keeps what is known of a worker up to date.
@@ -170,7 +150,7 @@ func (i *LiveInventory) follow(ctx context.Context, s *liveServer) {
 			now := i.o.Clock.Now()
 			if failing.IsZero() {
 				failing = now
-				i.o.Log.WarnContext(ctx, "a worker can't be asked which live segments it has", "server", s.as.Name, "error", err)
+				i.o.Log.WarnContext(ctx, "failed to read the live segments of a worker; retrying", "server", s.as.Name, "error", err)
 			}
 			if errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, errSilent) || now.Sub(failing) > lostAfter {
 				i.lose(s)
@@ -255,10 +235,12 @@ func (i *LiveInventory) applyLocked(s *liveServer, c Change, touched map[string]
 	}
 	id, shard, err := c.Live.received()
 	if err != nil {
-		i.o.Log.Warn("a worker tells of a live segment that can't be", "server", s.as.Name, "segment", c.ID, "error", err)
+		i.o.Log.Warn("worker announced an invalid live segment", "server", s.as.Name, "segment", c.ID, "error", err)
 		return
 	}
-	i.holdLocked(s, id, shard, c.Live.Columns, LiveHolder{TaskID: c.Live.TaskID, Rows: c.Live.Rows, Number: c.Live.Number}, touched)
+	i.holdLocked(s, id, shard, c.Live.Columns, LiveHolder{
+		TaskID: c.Live.TaskID, Rows: c.Live.Rows, Number: c.Live.Number, Priority: c.Live.Priority,
+	}, touched)
 }
 
 // lose forgets the segments of a worker that does not answer.
@@ -290,18 +272,33 @@ func (i *LiveInventory) holdLocked(
 ) {
 	before := i.mu.segments[id]
 	holder.Server, holder.schema = s.as, i.schemaLocked(columns)
-	holders := []LiveHolder{holder}
+	i.rank(&holder)
+	var holders []LiveHolder
 	if before != nil {
-		for _, h := range before.Holders {
-			if h.Server != s.as {
-				holders = append(holders, h)
-			}
-		}
+		holders = slices.Clone(before.Holders)
+	}
+	if at := slices.IndexFunc(holders, func(h LiveHolder) bool { return h.Server == s.as }); at >= 0 {
+		holders[at] = holder
+	} else {
+		holders = append(holders, holder)
 	}
 	next := liveSegment(id, shard, holders)
 	s.has[next.Text] = id
 	i.mu.segments[id] = next
 	touched[id.DataSource] = true
+}
+
+// rank says how much queries of this process want to ask a worker. A task without a priority is
+// asked by all.
+func (i *LiveInventory) rank(h *LiveHolder) {
+	switch {
+	case h.Priority == nil:
+	case i.o.Tiers == nil:
+		h.rank = *h.Priority
+	default:
+		rank, asked := i.o.Tiers.Rank("", *h.Priority)
+		h.rank, h.unasked = rank, !asked
+	}
 }
 
 func (i *LiveInventory) unholdLocked(s *liveServer, id timeline.SegmentID, touched map[string]bool) {
@@ -319,10 +316,30 @@ func (i *LiveInventory) unholdLocked(s *liveServer, id timeline.SegmentID, touch
 	i.mu.segments[id] = liveSegment(id, before.Of.Shard, holders)
 }
 
+// liveSegment puts the holders in the order in which queries ask them: those that were known first,
+// until another has announced so much more that it has more. Growth is announced when it has
+// doubled, and a task that reads again what another one has read before has less for some time.
 func liveSegment(id timeline.SegmentID, shard timeline.ShardSpec, holders []LiveHolder) *LiveSegment {
+	number := func(b bool) int {
+		if b {
+			return 1
+		}
+		return 0
+	}
 	slices.SortStableFunc(holders, func(a, b LiveHolder) int {
-		return cmp.Or(cmp.Compare(b.Rows, a.Rows), cmp.Compare(a.Server.Name, b.Server.Name))
+		return cmp.Or(number(a.unasked)-number(b.unasked), cmp.Compare(b.rank, a.rank))
 	})
+	for from, to := 0, 0; from < len(holders); from = to {
+		first := from
+		for ; to < len(holders) && holders[to].unasked == holders[from].unasked && holders[to].rank == holders[from].rank; to++ {
+			if holders[to].Rows >= 2*holders[first].Rows {
+				first = to
+			}
+		}
+		h := holders[first]
+		copy(holders[from+1:first+1], holders[from:first])
+		holders[from] = h
+	}
 	return &LiveSegment{
 		Of:      &timeline.Segment{ID: id, Shard: shard, Schema: holders[0].schema, Rows: holders[0].Rows, BinaryVersion: timeline.BinaryVersion},
 		Text:    id.String(),
@@ -396,7 +413,7 @@ func (t *LiveTable) find(id timeline.SegmentID) (int, bool) {
 	return slices.BinarySearchFunc(t.Segments, id, func(s *LiveSegment, id timeline.SegmentID) int { return s.Of.ID.Compare(id) })
 }
 
-// Synced returns when every worker was asked once, or ctx is done.
+// Synced returns when the segments of every worker were read once, or ctx is done.
 func (i *LiveInventory) Synced(ctx context.Context) error {
 	for {
 		changed := i.Changed()

@@ -27,10 +27,11 @@ const (
 	Indexer     = "indexer"
 )
 
-// Roles are all of them, in the order in which a process names its own.
+// Roles are all roles, in the order in which a process lists its own.
 var Roles = []string{Router, Coordinator, Broker, Historical, Overlord, Indexer}
 
-// ParseRoles reads the names of roles, for which worker is another of indexer. None are all.
+// ParseRoles parses the names of roles; worker is an alias of indexer. An empty list means all
+// roles.
 func ParseRoles(names []string) ([]string, error) {
 	if len(names) == 0 {
 		return Roles, nil
@@ -49,29 +50,30 @@ func ParseRoles(names []string) ([]string, error) {
 	return out, nil
 }
 
-// Protocol is the version of what processes say to each other. This release speaks with those of
-// the same and of the one before; dispatch.Version is its version of fragments. Bump both together
-// when old and new would misunderstand each other, and keep what the one before understands.
+// Protocol is the version of the protocol between processes. This release supports the same version
+// and the previous one; dispatch.Version is its version of fragments. Increase both together when
+// old and new processes would misunderstand each other, and keep the support of the previous
+// version.
 const Protocol = 3
 
 // Member is a process in one of its roles.
 type Member struct {
 	Role string `json:"-"`
-	// Holder is the process: members with the same are one.
+	// Holder identifies the process: members with the same holder are one process.
 	Holder string `json:"-"`
 	Host   string `json:"host"`
-	// Port is that of plain HTTP, TLSPort that of HTTPS; 0: there is none.
+	// Port is the port of plain HTTP, TLSPort the port of HTTPS; 0: not open.
 	Port    int `json:"port"`
 	TLSPort int `json:"tlsPort,omitempty"`
 	// Started is in milliseconds.
 	Started  int64  `json:"started"`
 	Version  string `json:"version"`
 	Protocol int    `json:"protocol"`
-	// Revision is that of the sources; empty: the build does not say.
+	// Revision is the revision of the sources; empty: not known.
 	Revision string `json:"revision,omitempty"`
-	// Bound says that the process listens at its host only, and not on all interfaces.
+	// Bound is true if the process listens only at its host, and not on all interfaces.
 	Bound bool `json:"bindOnHost,omitempty"`
-	// Service is the name of what the process is one of, as its settings say; empty: that of its role.
+	// Service is the service name in its settings; empty: the name of its role.
 	Service string `json:"service,omitempty"`
 	// Labels is a JSON object; empty: none.
 	Labels     string `json:"labels,omitempty"`
@@ -83,10 +85,10 @@ type Member struct {
 	Tier     string `json:"tier,omitempty"`
 	Priority int    `json:"priority,omitempty"`
 	MaxBytes int64  `json:"maxBytes,omitempty"`
-	// Capacity is how many tasks a worker runs at once, Category what they choose it by.
+	// Capacity is the number of concurrent tasks of a worker, Category its category for strategies.
 	Capacity int    `json:"capacity,omitempty"`
 	Category string `json:"category,omitempty"`
-	// LookupTier names the lookups that the process holds; empty: none.
+	// LookupTier is the tier of its lookups; empty: it has none.
 	LookupTier string `json:"lookupTier,omitempty"`
 }
 
@@ -108,10 +110,10 @@ func portOf(host string, port int) string {
 	return net.JoinHostPort(host, strconv.Itoa(port))
 }
 
-// ServiceName returns the name of what the process is one of.
+// ServiceName returns the service name of the process.
 func (m *Member) ServiceName() string { return cmp.Or(m.Service, "service/"+m.Role) }
 
-// URL returns the address in front of paths.
+// URL returns the base URL.
 func (m *Member) URL() string {
 	if m.TLSPort > 0 {
 		return "https://" + m.Address()
@@ -119,7 +121,7 @@ func (m *Member) URL() string {
 	return "http://" + m.Address()
 }
 
-// View is the members that a process knows of. All methods are safe for use by many goroutines.
+// View contains the members that a process knows. All methods are safe for use by many goroutines.
 type View struct {
 	mu struct {
 		sync.Mutex
@@ -135,8 +137,8 @@ func NewView(members ...Member) *View {
 	return v
 }
 
-// Members returns those in a role, or with the role empty all, sorted by role and address. The
-// slice is the caller's.
+// Members returns the members in a role, or all if role is empty, sorted by role and address. The
+// caller owns the slice.
 func (v *View) Members(role string) []Member {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -149,7 +151,7 @@ func (v *View) Members(role string) []Member {
 	return out
 }
 
-// Changed returns a channel that is closed when the members are others than now.
+// Changed returns a channel that is closed when the members change.
 func (v *View) Changed() <-chan struct{} {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -167,7 +169,7 @@ func (v *View) set(members []Member) {
 	v.mu.changed = make(chan struct{})
 }
 
-// Announcements is where members announce themselves.
+// Announcements stores the announcements of members.
 type Announcements interface {
 	Announce(ctx context.Context, holder string, members []metastore.Member, ttl time.Duration) error
 	RenewMembers(ctx context.Context, holder string, ttl time.Duration) (int64, error)
@@ -176,23 +178,28 @@ type Announcements interface {
 	MembersChanged() <-chan struct{}
 }
 
-// Membership is the part that a process has in a cluster: its own members and its view of all.
+// Membership is the membership of a process in a cluster: its own members and its view of all
+// members.
 type Membership struct {
 	Store Announcements
 	// Holder is the identity of the process.
 	Holder string
 	// Own are the members of this process.
 	Own []Member
-	// TTL is how long an announcement lasts that is not renewed.
+	// TTL is the duration of an announcement that is not renewed.
 	TTL   time.Duration
 	View  *View
 	Clock clock.Clock
 	Log   *slog.Logger
 
-	leaving struct {
-		sync.Mutex // held while the announcement is renewed, which Leave waits for
-		done       bool
+	leaving sync.Mutex // held while the announcement is renewed, which Leave waits for
+	term    struct {
+		sync.Mutex
+		number int64     // of announcements that others may have taken for gone in between
+		until  time.Time // so long the announcement lasts
+		left   bool
 	}
+	looking    sync.Mutex              // held while the members are read; guards what follows
 	failing    bool                    // the last look failed
 	trustUntil time.Time               // until then what ran out counts: nobody could renew
 	until      map[announced]time.Time // how long each counts by what was left of it when it was read
@@ -216,10 +223,10 @@ func (m *Membership) believed(r *metastore.Member, at time.Time) (until time.Tim
 	return until, r.Held || at.Before(until)
 }
 
-// Join announces the process and looks who else is there. A process whose protocol is too far from
-// that of one that runs is refused.
-func (m *Membership) Join(ctx context.Context) error {
-	if err := m.look(ctx); err != nil {
+// Meet reads the other members. It fails if the protocol of this process is incompatible with that
+// of a running process.
+func (m *Membership) Meet(ctx context.Context) error {
+	if err := m.Look(ctx); err != nil {
 		return err
 	}
 	for _, o := range m.View.Members("") {
@@ -229,10 +236,40 @@ func (m *Membership) Join(ctx context.Context) error {
 				own-1, own, o.Role, o.Address(), o.Version, o.Protocol)
 		}
 	}
+	return nil
+}
+
+// Join announces the process after it has met the others.
+func (m *Membership) Join(ctx context.Context) error {
+	if err := m.Meet(ctx); err != nil {
+		return err
+	}
 	if err := m.announce(ctx); err != nil {
 		return err
 	}
-	return m.look(ctx)
+	return m.Look(ctx)
+}
+
+// Term returns the number of the announcement, which changes whenever other processes may have
+// missed this member. 0: they need not know it, because it has not joined yet or is about to
+// withdraw.
+func (m *Membership) Term() int64 {
+	m.term.Lock()
+	defer m.term.Unlock()
+	if m.term.left {
+		return 0
+	}
+	return m.term.number
+}
+
+// lasts notes that an announcement that was made anew or renewed lasts for the TTL from an instant.
+func (m *Membership) lasts(from time.Time, anew bool) {
+	m.term.Lock()
+	defer m.term.Unlock()
+	if anew || m.Clock.Now().After(m.term.until) {
+		m.term.number++
+	}
+	m.term.until = from.Add(m.TTL)
 }
 
 // protocol is that of the process; 0: it is not known.
@@ -256,16 +293,22 @@ func (m *Membership) announce(ctx context.Context) error {
 		}
 		rows[i] = metastore.Member{Role: m.Own[i].Role, Address: m.Own[i].Address(), Payload: payload}
 	}
-	return m.Store.Announce(ctx, m.Holder, rows, m.TTL)
+	at := m.Clock.Now()
+	if err := m.Store.Announce(ctx, m.Holder, rows, m.TTL); err != nil {
+		return err
+	}
+	m.lasts(at, true)
+	return nil
 }
 
-// Run renews the announcements and looks at those of others until ctx is done.
+// Run renews the announcements, if there are any, and reads those of other processes until ctx is
+// done.
 func (m *Membership) Run(ctx context.Context) error {
 	ticker := m.Clock.NewTicker(m.TTL / 3)
 	defer ticker.Stop()
 	for {
 		changed := m.Store.MembersChanged()
-		work := m.look
+		work := m.Look
 		select {
 		case <-ctx.Done():
 			return nil
@@ -274,30 +317,37 @@ func (m *Membership) Run(ctx context.Context) error {
 			work = m.round
 		}
 		if err := work(ctx); err != nil && ctx.Err() == nil {
-			m.Log.WarnContext(ctx, "announcements could not be renewed or read; what was known stays in force", "error", err)
+			m.Log.WarnContext(ctx, "failed to renew or read announcements; using the last known ones", "error", err)
 		}
 	}
 }
 
 // renew renews the announcements, and makes those anew that have run out; not those of a process
-// that has left, which others may ask for nothing any more.
+// that has not joined, or has left, which others may ask for nothing.
 func (m *Membership) renew(ctx context.Context) error {
 	m.leaving.Lock()
 	defer m.leaving.Unlock()
-	if m.leaving.done {
+	if m.Term() == 0 {
 		return nil
 	}
+	at := m.Clock.Now()
 	n, err := m.Store.RenewMembers(ctx, m.Holder, m.TTL)
-	if err == nil && n < int64(len(m.Own)) {
-		err = m.announce(ctx)
+	switch {
+	case err != nil:
+		return err
+	case n < int64(len(m.Own)):
+		return m.announce(ctx)
 	}
-	return err
+	m.lasts(at, false)
+	return nil
 }
 
 func (m *Membership) round(ctx context.Context) error {
 	err := m.renew(ctx)
+	m.looking.Lock()
+	defer m.looking.Unlock()
 	if err == nil {
-		err = m.look(ctx)
+		err = m.lookLocked(ctx)
 	}
 	if m.failing && err == nil {
 		m.trustUntil = m.Clock.Now().Add(m.TTL)
@@ -306,8 +356,15 @@ func (m *Membership) round(ctx context.Context) error {
 	return err
 }
 
-// look reads the members.
-func (m *Membership) look(ctx context.Context) error {
+// Look reads the members; afterwards the view contains all members that were announced before the
+// call.
+func (m *Membership) Look(ctx context.Context) error {
+	m.looking.Lock()
+	defer m.looking.Unlock()
+	return m.lookLocked(ctx)
+}
+
+func (m *Membership) lookLocked(ctx context.Context) error {
 	at := m.Clock.Now()
 	rows, err := m.Store.Members(ctx)
 	if err != nil {
@@ -323,7 +380,7 @@ func (m *Membership) look(ctx context.Context) error {
 		known[announced{r.Role, r.Address, r.Holder, r.Epoch}] = until
 		c := Member{}
 		if err := json.Unmarshal(r.Payload, &c); err != nil {
-			m.Log.WarnContext(ctx, "an announcement can't be read", "role", r.Role, "address", r.Address, "error", err)
+			m.Log.WarnContext(ctx, "failed to read an announcement", "role", r.Role, "address", r.Address, "error", err)
 			continue
 		}
 		c.Role, c.Holder = r.Role, r.Holder
@@ -350,11 +407,13 @@ func (m *Membership) Discovered() bool {
 	return n >= len(m.Own)
 }
 
-// Leave withdraws the announcements for good: others ask this process for nothing new while it ends
-// what is under way, however long that takes.
+// Leave permanently withdraws the announcements: other processes do not send new requests while
+// this process completes running ones.
 func (m *Membership) Leave(ctx context.Context) error {
 	m.leaving.Lock()
 	defer m.leaving.Unlock()
-	m.leaving.done = true
+	m.term.Lock()
+	m.term.left = true
+	m.term.Unlock()
 	return m.Store.Withdraw(ctx, m.Holder)
 }

@@ -170,7 +170,7 @@ func TestAClockThatGoesForwardCostsNoMember(t *testing.T) {
 	m := &Membership{Store: a, Holder: "z", TTL: lease, View: NewView(), Clock: fake, Log: quiet}
 	sees := func(when string, want int) {
 		t.Helper()
-		if err := m.look(t.Context()); err != nil {
+		if err := m.Look(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if got := len(m.View.Members("")); got != want {

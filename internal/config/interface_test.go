@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// ofTheInterface are the properties that the interface and the reference of clusters name, but for
+// ofTheInterface are the properties that the interface and the pages about clusters name, but for
 // those of authentication and TLS.
 const ofTheInterface = `
 	service.host
@@ -211,7 +211,7 @@ func TestLocationsOfTheSegmentCacheAreDirectoriesWithSizes(t *testing.T) {
 		`[{"path":"/x"}]`: "[{/x 0 0}] 300000000000", `[{"path":"/x","maxSize":1},{"path":"/y"}]`: "[{/x 1 0} {/y 0 0}] 300000000000",
 		`[{"path":"/x","maxSize":1000},{"path":"/y","maxSize":"5"}]`: "[{/x 1000 0} {/y 5 0}] 1005", `[]`: "[] 300000000000",
 		`[{"path":"/x"},{"maxSize":1}]`: "[path] is missing in location [1]", `{"path":"/x"}`: "is not a list of",
-		`[{"path":"/x"},{"path":"/y/../x/"}]`:        "path [/y/../x/] stands twice",
+		`[{"path":"/x"},{"path":"/y/../x/"}]`:        "path [/y/../x/] occurs twice",
 		`[{"path":"/x","maxSize":"much"}]`:           "value [much] of [maxSize] in location [0] of setting [service.segmentCache.locations]",
 		`[{"path":"/x","freeSpacePercent":100.5}]`:   "value [100.5] of [freeSpacePercent] in location [0]",
 		`[{"path":"/x","freeSpacePercent":"ample"}]`: "is not a list of",

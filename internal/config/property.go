@@ -1,9 +1,10 @@
-// Package config gives the settings of a process: one list that names every property with its type,
-// default, meaning and secrecy, and the loading of values from files, the environment and flags.
+// Package config defines the settings of a process: one list that names every property with its
+// type, default, meaning and secrecy, and the loading of values from files, the environment and
+// flags.
 //
-// The central types are Property (one entry of the list, properties.go; accepted.go has those that
-// change nothing) and Settings (the values of one process). Nothing outside this package knows a
-// default. Property names begin with "service."; each alias of service.api.aliases ("druid.") is
+// The central types are Property (one entry of the list, properties.go; accepted.go has the
+// properties without effect) and Settings (the values of one process). Defaults exist only in this
+// package. Property names begin with "service."; each alias of service.api.aliases ("druid.") is
 // accepted in its place. docs/configuration.md is generated from the list.
 package config
 
@@ -28,17 +29,17 @@ const (
 
 var kindNames = [...]string{"text", "true/false", "whole number", "bytes", "duration", "list", "JSON"}
 
-// String returns the name that documentation and errors use.
+// String returns the name used in the documentation and in errors.
 func (k Kind) String() string { return kindNames[k] }
 
 // Property declares one setting.
 type Property struct {
-	// Key is the full name; a part "<name>" stands for one or more freely chosen segments.
+	// Key is the full name. A part "<name>" stands for one or more user-defined components.
 	Key string
-	// Kind is the type of the value and Default its text when nothing sets it.
+	// Kind is the type of the value, Default the text of the default value.
 	Kind    Kind
 	Default string
-	// Doc says what it does, in one or two sentences; units and allowed values included.
+	// Doc describes the setting in one or two sentences, including units and allowed values.
 	Doc string
 	// Secret values are never shown, not even in errors.
 	Secret bool

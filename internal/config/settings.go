@@ -2,7 +2,9 @@ package config
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -10,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/magiconair/properties"
 
@@ -18,7 +21,7 @@ import (
 	"github.com/hengedb/henge/internal/secret"
 )
 
-// Settings are the values of one process. They don't change after Load.
+// Settings are the settings of one process. They don't change after Load.
 type Settings struct {
 	values  map[string]string // canonical keys
 	sources map[string]string // where each value came from, for messages
@@ -27,41 +30,49 @@ type Settings struct {
 	locations []Location
 }
 
-// Sources says where Load takes values from; later members win.
+// Sources are the sources of settings. Later members take precedence.
 type Sources struct {
-	// Files are properties files in the reference's syntax.
+	// Files are properties files in Druid's syntax.
 	Files []string
-	// Environ holds KEY=value pairs; a variable service_broker_plaintextPort sets
+	// Environ contains KEY=value pairs. A variable service_broker_plaintextPort sets
 	// service.broker.plaintextPort.
 	Environ []string
-	// Flags are key=value pairs of the command line.
+	// Flags are key=value pairs from the command line.
 	Flags []string
 }
 
-// Load reads and checks all sources. Its error names every unknown key, with the nearest known one,
-// and every value of a wrong type.
+// Load reads and validates all sources. Its error names every unknown key, with the most similar
+// known key, and every value of a wrong type.
 func Load(src Sources) (*Settings, error) {
 	s := &Settings{values: map[string]string{}, sources: map[string]string{}}
-	type entry struct{ key, value, from string }
+	type entry struct{ key, value, from, at string } // at is from with the line of a file
 	var entries []entry
 	for _, file := range src.Files {
 		l := properties.Loader{Encoding: properties.UTF8, DisableExpansion: true}
-		p, err := l.LoadFile(file)
+		text, err := os.ReadFile(file)
+		if os.IsNotExist(err) {
+			return nil, fault.InvalidInput("Settings file [%s] does not exist", file)
+		}
+		if at, ok := errors.AsType[*os.PathError](err); ok {
+			err = at.Err
+		}
+		var p *properties.Properties
+		if err == nil {
+			p, err = l.LoadBytes(text)
+		}
 		if err != nil {
-			if os.IsNotExist(err) {
-				return nil, fault.InvalidInput("Settings file [%s] does not exist", file)
-			}
 			return nil, fault.InvalidInput("Settings file [%s] can't be read: %v", file, err)
 		}
 		for _, k := range p.Keys() {
 			v, _ := p.Get(k)
-			entries = append(entries, entry{k, v, "file " + file})
+			entries = append(entries, entry{k, v, "file " + file, "file " + file + lineOf(string(text), k)})
 		}
 	}
 	for _, kv := range src.Environ {
 		k, v, _ := strings.Cut(kv, "=")
 		if product, _, ok := strings.Cut(k, "_"); ok && product == strings.ToLower(product) && product != "" {
-			entries = append(entries, entry{strings.ReplaceAll(k, "_", "."), v, "environment variable " + k})
+			from := "environment variable " + k
+			entries = append(entries, entry{strings.ReplaceAll(k, "_", "."), v, from, from})
 		}
 	}
 	for _, kv := range src.Flags {
@@ -69,13 +80,13 @@ func Load(src Sources) (*Settings, error) {
 		if !ok {
 			return nil, fault.InvalidInput("Setting [%s] has no value; write it as key=value", kv)
 		}
-		entries = append(entries, entry{k, v, "command line"})
+		entries = append(entries, entry{k, v, "command line", "command line"})
 	}
 	for _, e := range entries { // aliases first: they decide which other names are ours
 		if e.key == "service.api.aliases" {
 			list, err := parseList(e.value)
 			if err != nil {
-				return nil, fault.InvalidInput("Value [%s] of [%s] (%s) is not a list: %v", e.value, e.key, e.from, err)
+				return nil, fault.InvalidInput("Value [%s] of setting [%s] (%s) %v", e.value, e.key, e.at, err)
 			}
 			s.aliases = list
 		}
@@ -87,12 +98,12 @@ func Load(src Sources) (*Settings, error) {
 			if strings.HasPrefix(e.from, "environment") {
 				continue // the environment is full of names that are not settings
 			}
-			problems = append(problems, fmt.Sprintf("Setting [%s] (%s) is unknown%s", e.key, e.from, hint(e.key)))
+			problems = append(problems, fmt.Sprintf("Setting [%s] (%s) is unknown%s", e.key, e.at, hint(e.key)))
 			continue
 		}
 		p := find(key)
 		if p == nil {
-			problems = append(problems, fmt.Sprintf("Setting [%s] (%s) is unknown%s", e.key, e.from, hint(key)))
+			problems = append(problems, fmt.Sprintf("Setting [%s] (%s) is unknown%s", e.key, e.at, hint(key)))
 			continue
 		}
 		if err := check(p, e.value); err != nil {
@@ -100,7 +111,11 @@ func Load(src Sources) (*Settings, error) {
 			if p.Secret {
 				shown = "(hidden)"
 			}
-			problems = append(problems, fmt.Sprintf("Value %s of setting [%s] (%s) is not a %s: %v", shown, e.key, e.from, p.Kind, err))
+			problems = append(problems, fmt.Sprintf("Value %s of setting [%s] (%s) %v", shown, e.key, e.at, err))
+			continue
+		}
+		if err := checkRange(p, e.value); err != nil {
+			problems = append(problems, fmt.Sprintf("Value [%s] of setting [%s] (%s) %v", e.value, e.key, e.at, err))
 			continue
 		}
 		s.values[key], s.sources[key] = e.value, e.from
@@ -114,17 +129,30 @@ func Load(src Sources) (*Settings, error) {
 	return s, nil
 }
 
+// lineOf tells on which line of a settings file a key stands, behind the name of the file; "" where
+// it is not written as it is read.
+func lineOf(text, key string) (at string) {
+	n := 0
+	for line := range strings.Lines(text) {
+		n++
+		rest, found := strings.CutPrefix(strings.TrimLeft(line, " \t"), key)
+		if rest = strings.TrimRight(rest, "\r\n"); found && (rest == "" || strings.ContainsAny(rest[:1], " \t=:")) {
+			at = fmt.Sprintf(", line %d", n) // the last one counts
+		}
+	}
+	return at
+}
+
 // Location is a directory of the segment cache.
 type Location struct {
 	Path string
-	// MaxBytes is how much it may hold; 0: nobody has said.
+	// MaxBytes is the maximum size of its segments; 0: not set.
 	MaxBytes int64
-	// FreePercent is how much of its file system stays free, 0 to 100.
+	// FreePercent is the percentage of its file system that must remain free, 0 to 100.
 	FreePercent float64
 }
 
-// Locations returns the directories of the segment cache where service.segmentCache.locations names
-// them.
+// Locations returns the directories of the segment cache, if service.segmentCache.locations is set.
 func (s *Settings) Locations() []Location { return s.locations }
 
 // locate reads service.segmentCache.locations. Their sizes are service.server.maxSize, where that
@@ -141,7 +169,7 @@ func (s *Settings) locate() error {
 		return nil
 	}
 	if err := json.Unmarshal([]byte(text), &list); err != nil {
-		return fmt.Errorf("value [%s] of setting [%s] (%s) is not a list of {\"path\":..,\"maxSize\":..}: %w", text, key, s.sources[key], err)
+		return fmt.Errorf("value [%s] of setting [%s] (%s) is not a list of {\"path\":..,\"maxSize\":..}", text, key, s.sources[key])
 	}
 	sum, bounded := int64(0), len(list) > 0
 	for i, l := range list {
@@ -151,7 +179,7 @@ func (s *Settings) locate() error {
 			return fmt.Errorf("[path] is missing %s", about)
 		}
 		if slices.ContainsFunc(s.locations, func(o Location) bool { return filepath.Clean(o.Path) == filepath.Clean(l.Path) }) {
-			return fmt.Errorf("path [%s] stands twice in setting [%s] (%s)", l.Path, key, s.sources[key])
+			return fmt.Errorf("path [%s] occurs twice in setting [%s] (%s)", l.Path, key, s.sources[key])
 		}
 		if l.FreePercent < 0 || l.FreePercent > 100 {
 			return fmt.Errorf("value [%g] of [freeSpacePercent] %s is not between 0 and 100", l.FreePercent, about)
@@ -200,7 +228,7 @@ var renamed = map[string]string{
 	"service.ingest.http.allowPrivate":  "service.ingestion.http.allowPrivate",
 }
 
-// Idle returns the set properties that change nothing, sorted.
+// Idle returns the sorted keys of the set properties that have no effect.
 func (s *Settings) Idle() []string {
 	var out []string
 	for key := range s.values {
@@ -212,7 +240,7 @@ func (s *Settings) Idle() []string {
 	return out
 }
 
-// Files returns the files that settings were read from.
+// Files returns the names of the files that were read.
 func (s *Settings) Files() []string {
 	var out []string
 	for _, from := range s.sources {
@@ -224,11 +252,11 @@ func (s *Settings) Files() []string {
 	return out
 }
 
-// Aliases returns the further product names.
+// Aliases returns the additional product names.
 func (s *Settings) Aliases() []string { return s.aliases }
 
-// Text returns the value of key, or its default. A key that the list does not hold is a mistake of
-// the calling code and panics.
+// Text returns the value of key, or its default. It panics if the list does not contain the key,
+// because that is a bug of the caller.
 func (s *Settings) Text(key string) string {
 	p := find(key)
 	if p == nil {
@@ -240,8 +268,15 @@ func (s *Settings) Text(key string) string {
 	return p.Default
 }
 
-// IsSet reports whether some source set key.
+// IsSet reports whether a source sets key.
 func (s *Settings) IsSet(key string) bool { _, ok := s.values[key]; return ok }
+
+// Source returns the source of the value of key, such as "file common.properties"; empty: it is the
+// default.
+func (s *Settings) Source(key string) string { return s.sources[key] }
+
+// Set returns the sorted keys that a source sets.
+func (s *Settings) Set() []string { return slices.Sorted(maps.Keys(s.values)) }
 
 // Bool returns a Bool property.
 func (s *Settings) Bool(key string) bool { return s.Text(key) == "true" }
@@ -264,7 +299,8 @@ func (s *Settings) Duration(key string) time.Duration {
 // List returns a List property.
 func (s *Settings) List(key string) []string { l, _ := parseList(s.Text(key)); return l }
 
-// WithPrefix returns the set properties whose key begins with prefix, by the rest of the key.
+// WithPrefix returns the set properties whose keys begin with prefix. The keys of the result lack
+// the prefix.
 func (s *Settings) WithPrefix(prefix string) map[string]string {
 	out := map[string]string{}
 	for k, v := range s.values {
@@ -275,7 +311,7 @@ func (s *Settings) WithPrefix(prefix string) map[string]string {
 	return out
 }
 
-// Visible returns all set properties but the hidden and secret ones, for /status/properties.
+// Visible returns all set properties except hidden and secret ones, for /status/properties.
 func (s *Settings) Visible() map[string]string {
 	hidden := s.List("service.server.hiddenProperties")
 	out := map[string]string{}
@@ -302,37 +338,59 @@ func shown(v string) string {
 	return v // as it was written
 }
 
+// check says what is wrong with a value, as the end of a sentence that begins with it.
 func check(p *Property, v string) error {
-	var err error
 	switch p.Kind {
 	case Bool:
 		if v != "true" && v != "false" {
-			err = fmt.Errorf("write true or false")
+			return errors.New("is neither true nor false")
 		}
 	case Int:
-		_, err = strconv.ParseInt(v, 10, 64)
+		if _, err := strconv.ParseInt(v, 10, 64); errors.Is(err, strconv.ErrRange) {
+			return errors.New("is too large or too small")
+		} else if err != nil {
+			return errors.New("is not a whole number")
+		}
 	case Bytes:
-		_, err = parseBytes(v, 1<<40)
+		if _, err := parseBytes(v, 1<<40); err != nil {
+			return fmt.Errorf("is not a size: %w", err)
+		}
 	case Duration:
-		_, err = parseDuration(v)
+		if _, err := parseDuration(v); err != nil {
+			return fmt.Errorf("is not a duration: %w", err)
+		}
 	case List:
-		_, err = parseList(v)
+		_, err := parseList(v)
+		return err
 	case JSON:
 		if !json.Valid([]byte(v)) {
-			err = fmt.Errorf("malformed JSON")
+			return errors.New("is not JSON" + jsonPlace(v))
 		}
 	}
-	return err
+	return nil
+}
+
+// jsonPlace says where a text stops to be JSON.
+func jsonPlace(text string) string {
+	var any json.RawMessage
+	at, ok := errors.AsType[*json.SyntaxError](json.Unmarshal([]byte(text), &any))
+	if !ok || at.Offset < 1 || at.Offset > int64(len(text)) {
+		return ""
+	}
+	if strings.Contains(at.Error(), "unexpected end") {
+		return ": it ends too early"
+	}
+	return fmt.Sprintf(": character [%d] is not expected there", utf8.RuneCountInString(text[:at.Offset-1])+1)
 }
 
 func parseDuration(v string) (time.Duration, error) {
 	p, err := chrono.ParsePeriod(v)
 	if err != nil {
-		return 0, err
+		return 0, errors.New("write an ISO 8601 period such as PT30S, PT5M or P1D")
 	}
 	ms, ok := p.StandardMillis()
 	if !ok {
-		return 0, fmt.Errorf("months and years have no fixed length")
+		return 0, errors.New("months and years have no fixed length")
 	}
 	return time.Duration(ms) * time.Millisecond, nil
 }
@@ -345,7 +403,7 @@ func parseList(v string) ([]string, error) {
 	if strings.HasPrefix(v, "[") {
 		var out []string
 		if err := json.Unmarshal([]byte(v), &out); err != nil {
-			return nil, err
+			return nil, errors.New(`is not a list: write ["a","b"], or a,b`)
 		}
 		return out, nil
 	}
@@ -370,7 +428,7 @@ func parseBytes(v string, whole int64) (int64, error) {
 	if share, ok := strings.CutSuffix(v, "%"); ok {
 		f, err := strconv.ParseFloat(share, 64)
 		if err != nil || f <= 0 || f > 100 {
-			return 0, fmt.Errorf("a share lies above 0%% and up to 100%%")
+			return 0, errors.New("a share is more than 0% and at most 100%")
 		}
 		return int64(float64(whole) * f / 100), nil
 	}

@@ -57,18 +57,35 @@ func TestProblemsNameTheSettingAndTheNearestKnownOne(t *testing.T) {
 		flags []string
 		want  []string
 	}{
-		"misspelt":      {[]string{"service.router.plainTextPort=1"}, []string{"[service.router.plainTextPort]", "did you mean [service.router.plaintextPort]"}},
-		"other role":    {[]string{"service.worker.plaintextPort=1"}, []string{"[service.worker.plaintextPort]", "did you mean [service.indexer.plaintextPort]"}},
-		"foreign":       {[]string{"druid.host=x"}, []string{"[druid.host]", "unknown"}},
-		"no number":     {[]string{"service.router.plaintextPort=x"}, []string{"[x]", "[service.router.plaintextPort]", "whole number"}},
-		"no bool":       {[]string{"service.sql.enable=yes"}, []string{"[yes]", "true or false"}},
-		"bad duration":  {[]string{"service.coordinator.period=5m"}, []string{"[5m]", "duration"}},
-		"month":         {[]string{"service.coordinator.period=P1M"}, []string{"no fixed length"}},
-		"bad bytes":     {[]string{"service.memory.limit=2 potatoes"}, []string{"[2 potatoes]", "unit"}},
-		"too much":      {[]string{"service.memory.limit=130%"}, []string{"100%"}},
-		"bad list":      {[]string{"service.extensions.loadList=[1"}, []string{"list"}},
-		"bad json":      {[]string{"service.labels={"}, []string{"malformed JSON"}},
+		"misspelt":     {[]string{"service.router.plainTextPort=1"}, []string{"[service.router.plainTextPort]", "did you mean [service.router.plaintextPort]"}},
+		"other role":   {[]string{"service.worker.plaintextPort=1"}, []string{"[service.worker.plaintextPort]", "did you mean [service.indexer.plaintextPort]"}},
+		"foreign":      {[]string{"druid.host=x"}, []string{"[druid.host]", "unknown"}},
+		"no number":    {[]string{"service.router.plaintextPort=x"}, []string{"[x]", "[service.router.plaintextPort]", "whole number"}},
+		"no bool":      {[]string{"service.sql.enable=yes"}, []string{"[yes]", "is neither true nor false"}},
+		"bad duration": {[]string{"service.coordinator.period=5m"}, []string{"[5m]", "duration"}},
+		"month":        {[]string{"service.coordinator.period=P1M"}, []string{"no fixed length"}},
+		"bad bytes":    {[]string{"service.memory.limit=2 potatoes"}, []string{"[2 potatoes]", "unit"}},
+		"too much":     {[]string{"service.memory.limit=130%"}, []string{"100%"}},
+		"bad list":     {[]string{"service.extensions.loadList=[1"}, []string{"list"}},
+		"bad json":     {[]string{"service.labels={"}, []string{"is not JSON: it ends too early"}},
+		"odd json":     {[]string{"service.labels={a}"}, []string{"is not JSON: character [2] is not expected there"}},
+		"open list":    {[]string{"service.broker.segment.watchedTiers=[a"}, []string{`[[a]`, `is not a list: write ["a","b"], or a,b`}},
+		"aliases": {[]string{"service.api.aliases=[a"}, []string{
+			`Value [[a] of setting [service.api.aliases] (command line) is not a list`,
+		}},
+		"large number":  {[]string{"service.server.priority=99999999999999999999"}, []string{"is too large or too small"}},
+		"no lease":      {[]string{"service.leader.leaseDuration=PT0S"}, []string{"must be longer than zero"}},
+		"no size":       {[]string{"service.memory.limit=lots"}, []string{"is not a size: write a number"}},
+		"locations":     {[]string{`service.segmentCache.locations={"path":1}`}, []string{"is not a list of"}},
 		"no value":      {[]string{"service.host"}, []string{"key=value"}},
+		"negative":      {[]string{"service.processing.numThreads=-5"}, []string{"[-5]", "must be between [0] and [4096]"}},
+		"too many":      {[]string{"service.processing.numThreads=100000"}, []string{"must be between [0] and [4096]"}},
+		"no port":       {[]string{"service.router.plaintextPort=99999"}, []string{"must be between [-1] and [65535]"}},
+		"no capacity":   {[]string{"service.worker.capacity=-1"}, []string{"[service.worker.capacity]", "must be between"}},
+		"less than 0":   {[]string{"service.server.maxSize=-1"}, []string{"must be at least [0]"}},
+		"no timeout":    {[]string{"service.server.http.defaultQueryTimeout=-1"}, []string{"must be at least [0]"}},
+		"no memory":     {[]string{"service.memory.limit=10"}, []string{"must be at least [1048576]"}},
+		"back in time":  {[]string{"service.coordinator.period=PT-5M"}, []string{"must not be negative"}},
 		"several":       {[]string{"service.x=1", "service.y=2"}, []string{"[service.x]", "[service.y]"}},
 		"secret hidden": {[]string{"service.metadata.storage.connector.password=s3cr3t", "service.bad=1"}, []string{"[service.bad]"}},
 	} {
@@ -83,10 +100,63 @@ func TestProblemsNameTheSettingAndTheNearestKnownOne(t *testing.T) {
 					t.Errorf("message %q lacks %q", f.Message, w)
 				}
 			}
-			if strings.Contains(f.Message, "s3cr3t") {
-				t.Errorf("message %q shows a secret", f.Message)
+			for _, foreign := range []string{"s3cr3t", "strconv", "invalid character", "a bytes", "json:", "unmarshal", "syntax"} {
+				if strings.Contains(f.Message, foreign) {
+					t.Errorf("message %q has %q", f.Message, foreign)
+				}
 			}
 		})
+	}
+}
+
+// Every default is in the range that its setting has, and what has no effect may be anything.
+func TestDefaultsAreInRange(t *testing.T) {
+	for _, p := range slices.Concat(Properties, Accepted) {
+		if err := checkRange(&p, p.Default); err != nil {
+			t.Errorf("default [%s] of [%s]: %v", p.Default, p.Key, err)
+		}
+	}
+	for key := range below {
+		if find(key) == nil {
+			t.Errorf("[%s] is no setting", key)
+		}
+	}
+	for key := range above {
+		if find(key) == nil {
+			t.Errorf("[%s] is no setting", key)
+		}
+	}
+	flags := []string{"service.router.http.numConnections=-7", "service.coordinator.kill.durationToRetain=P-1D", "service.server.priority=-3"}
+	if _, err := Load(Sources{Flags: flags}); err != nil {
+		t.Error(err)
+	}
+}
+
+// Problems in a file name the line.
+func TestProblemsNameTheLineOfTheFile(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "x.properties")
+	text := "# service.labels=[\n\nservice.host = h\n  service.labels : {\nservice.processing.numThreads=-5\r\nservice.unknown\n" +
+		"service.sql.enable=true\nservice.sql.enable=no\nservice.x\\u0041=1\n"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Load(Sources{Files: []string{file}})
+	f := fault.Find(err)
+	if f == nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"[service.labels] (file " + file + ", line 4) is not JSON", "[service.processing.numThreads] (file " + file + ", line 5) must be",
+		"[service.unknown] (file " + file + ", line 6) is unknown", "[service.sql.enable] (file " + file + ", line 8) is neither",
+		"[service.xA] (file " + file + ") is unknown",
+	} {
+		if !strings.Contains(f.Message, want) {
+			t.Errorf("%q is not in\n%s", want, f.Message)
+		}
+	}
+	if _, err := Load(Sources{Files: []string{filepath.Dir(file)}}); err == nil ||
+		!strings.HasSuffix(fault.Find(err).Message, "can't be read: it is a folder") {
+		t.Errorf("a folder: %v", err)
 	}
 }
 

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Properties returns all set properties as the text of a properties file, sorted by key, which Load
-// reads again. Without secrets, secret ones are comments that name them, and addresses lack their
-// user and password.
+// Properties returns all set properties in the format of a properties file, sorted by key, which
+// Load can read. Without secrets, secret properties become comments with their names, and addresses
+// lose their user and password.
 func (s *Settings) Properties(secrets bool) string {
 	var out strings.Builder
 	for _, key := range slices.Sorted(maps.Keys(s.values)) {
@@ -36,4 +36,37 @@ func escapeValue(v string) string {
 		v = `\` + v
 	}
 	return v
+}
+
+// Lines returns lines to print with every property, its value and its description. Properties with
+// a name in the key are repeated for each name that is set.
+func (s *Settings) Lines() []string {
+	var out []string
+	for _, p := range Properties {
+		keys := []string{p.Key}
+		if strings.Contains(p.Key, "<name>") {
+			for _, key := range s.Set() {
+				if find(key).Key == p.Key {
+					keys = append(keys, key)
+				}
+			}
+		}
+		for _, key := range keys {
+			value, from := p.Default, ""
+			if s.IsSet(key) {
+				value, from = shown(s.values[key]), "; set by "+s.sources[key]
+				if value != p.Default && p.Default != "" {
+					from += ", default " + p.Default
+				}
+			}
+			if p.Secret {
+				value = ""
+				if from != "" {
+					from = "; set by " + s.sources[key] + ", not shown"
+				}
+			}
+			out = append(out, key+"="+escapeValue(value), "    "+p.Doc+" ("+p.Kind.String()+from+")")
+		}
+	}
+	return out
 }

@@ -22,9 +22,9 @@ import (
 // Local keeps objects as files below a directory, which several processes may share: a data
 // directory, a network file system.
 //
-// An object is written to a file of its own in uploads, synced, and then linked to its name, so
-// that it is either absent or whole, and the first of two Puts wins. Symbolic links that lead out
-// of the directory are not followed.
+// An object is written to a temporary file in uploads, synced, and then linked to its name, so that
+// it is either absent or complete, and the first of two Puts wins. Symbolic links out of the
+// directory are not followed.
 type Local struct {
 	dir   string // absolute
 	root  *os.Root
@@ -38,7 +38,7 @@ const uploads = reservedPrefix + "uploads"
 // putAttempts bounds how often Put makes a directory that a Delete removes at the same moment.
 const putAttempts = 100
 
-// OpenLocal returns the store in dir, which is created if it is not there.
+// OpenLocal returns the store in dir, and creates the directory if necessary.
 func OpenLocal(dir string) (*Local, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -65,7 +65,7 @@ func diskFault(path string, err error) error {
 	return fmt.Errorf("deep storage file [%s]: %w", path, err)
 }
 
-// Path returns the file of the object with this key.
+// Path returns the path of the file of the object with this key.
 func (l *Local) Path(key string) (string, error) {
 	if err := CheckKey(key); err != nil {
 		return "", err
@@ -73,7 +73,7 @@ func (l *Local) Path(key string) (string, error) {
 	return filepath.Join(l.dir, filepath.FromSlash(key)), nil
 }
 
-// Put stores what r yields under key.
+// Put stores the bytes of r under key.
 func (l *Local) Put(ctx context.Context, key string, r io.Reader) (err error) {
 	path, err := l.Path(key)
 	if err != nil {
@@ -105,7 +105,7 @@ func (l *Local) Put(ctx context.Context, key string, r io.Reader) (err error) {
 	return l.name(temp, key, path)
 }
 
-// Adopt stores file by one more name for it, or as Put does where it can't have one there.
+// Adopt stores file by a hard link, or like Put if a link is not possible.
 func (l *Local) Adopt(ctx context.Context, key string, file *os.File) error {
 	path, err := l.Path(key)
 	if err != nil {
@@ -366,7 +366,7 @@ func (w *walk) mayHold(dir string) bool {
 	return dir > w.after || strings.HasPrefix(w.after, dir)
 }
 
-// Delete removes the objects, and the directories that are empty then.
+// Delete deletes the objects, and directories that become empty.
 func (l *Local) Delete(ctx context.Context, keys ...string) error {
 	for _, key := range keys {
 		if err := CheckKey(key); err != nil {
@@ -394,10 +394,10 @@ func (l *Local) Delete(ctx context.Context, keys ...string) error {
 	return nil
 }
 
-// Close ends the use of the store.
+// Close closes the store.
 func (l *Local) Close() error { return l.root.Close() }
 
-// localSpec is the load spec of the reference system for local files.
+// localSpec is the load spec of Druid for local files.
 type localSpec struct {
 	Type string `json:"type"`
 	Path string `json:"path"`
@@ -410,7 +410,7 @@ func (l *Local) LoadSpec(key string) json.RawMessage {
 	return raw
 }
 
-// Key returns the key of a local load spec whose path lies in the directory.
+// Key returns the key of a local load spec whose path is in the directory.
 func (l *Local) Key(loadSpec json.RawMessage) (string, error) {
 	var spec localSpec
 	if err := json.Unmarshal(loadSpec, &spec); err != nil {

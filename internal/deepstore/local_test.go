@@ -162,7 +162,7 @@ func TestKeysStayInside(t *testing.T) {
 	if err := os.Symlink(filepath.Dir(l.dir), filepath.Join(l.dir, "up")); err != nil {
 		t.Fatal(err)
 	}
-	for _, key := range []string{"", "/", "..", "../secret", "a/../../secret", "a//b", "./a", "/etc/passwd", "a/.", "a\x00b", "a\nb", `..\x`,
+	for _, key := range []string{"", "/", "..", "../secret", "a/../../secret", "a//b", "./a", "/etc/passwd", "a/.", "a\x00b", "a\nb",
 		".henge-uploads/x", strings.Repeat("x", 256), strings.Repeat("x/", 1200) + "x"} {
 		if err := l.Put(ctx, key, strings.NewReader("x")); err == nil {
 			t.Errorf("put under %q", key)

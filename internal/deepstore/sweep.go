@@ -10,21 +10,20 @@ import (
 	"time"
 )
 
-// Own gives the uploads of this process a name that the process keeps over restarts. It is called
-// before the first Put.
+// Own sets the name of this process for its uploads. The name remains the same after a restart. Own
+// must be called before the first Put.
 func (l *Local) Own(name string) { l.owner = strings.ReplaceAll(name, "/", "_") }
 
-// SweepOwn removes what Puts of this process have left that a crash cut off, and with all those of
-// every other process too. It returns how many bytes that was. It is for the start of a process,
-// before the first Put.
+// SweepOwn removes the leftovers of this process's Puts that a crash interrupted and, with all, the
+// leftovers of all other processes. It returns the number of bytes removed. It must be called at
+// startup, before the first Put.
 func (l *Local) SweepOwn(all bool) (removed int64, err error) {
 	return l.sweep(func(name string, _ fs.FileInfo) bool { return all || strings.HasSuffix(name, "-"+l.owner) })
 }
 
-// Sweep removes what Puts of any process have left, if nobody has written to it or named it for as
-// long as age says, which protects Puts that are under way. The time is that of the folder: the
-// clock of this process may be set forward, or differ from those of others. It returns how many
-// bytes that was.
+// Sweep removes the leftovers of Puts of any process that nobody has written or renamed for the
+// duration age, which protects Puts in progress. It uses the clock of the file system, because the
+// clocks of processes may be wrong or differ. It returns the number of bytes removed.
 func (l *Local) Sweep(age time.Duration) (removed int64, err error) {
 	now, err := l.now()
 	if err != nil {
@@ -53,7 +52,8 @@ func (l *Local) now() (at int64, err error) {
 func touched(info fs.FileInfo) int64 {
 	at := info.ModTime().UnixMilli()
 	if s, ok := info.Sys().(*syscall.Stat_t); ok {
-		at = max(at, s.Ctim.Nano()/1e6)
+		changed := changedAt(s)
+		at = max(at, changed.Nano()/1e6)
 	}
 	return at
 }

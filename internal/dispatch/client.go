@@ -3,6 +3,7 @@ package dispatch
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -36,6 +37,9 @@ func (d *Dispatcher) ask(ctx context.Context, server *Server, r *Request) (*Stre
 	req.Header.Set("Content-Type", ContentType)
 	resp, err := d.o.Client.Do(req)
 	if err != nil {
+		if errors.Is(err, io.EOF) { // of the connection: to who reads rows it is no end of them
+			err = fault.Unavailable("Server [%s] has closed the connection before it answered", server.Name)
+		}
 		return nil, nil, &broken{fmt.Errorf("asking server [%s]: %w", server.Name, err)}
 	}
 	if resp.StatusCode != http.StatusOK {

@@ -1,32 +1,35 @@
-// Package dispatch runs the fragments of queries on the servers that hold the segments, and gives
+// Package dispatch runs the fragments of queries on the servers that have the segments, and returns
 // their rows to the operators that merge them.
 //
-// The central type is Dispatcher, which a Broker owns. For each scan of a query it makes a Remote
-// (exec.Remote): the segments that other servers read, each placed on one of those that hold it. A
-// part of a fragment is what one server does: it is asked over HTTP and answers with a stream of
-// frames.
+// The central type is Dispatcher, which a Broker owns. For each scan of a query it creates a Remote
+// (exec.Remote): the segments that other servers read, each placed on a server that has it. A part
+// is the share of a fragment that one server runs: an HTTP request, and a stream of frames in
+// response.
 //
 //	Broker                                             Historical
 //	Remote.Open ── request (plan, segments) ─────────► exec.BuildFragment
 //	      part  ◄── rows, rows, ..., end | fault ──────  its rows as frames
 //
-// What holds:
+// Invariants:
 //
-//  1. An answer is whole or an error: a stream without its end block is broken, whatever came before.
+//  1. An answer is complete or an error: a stream without its end block is broken, even after rows.
 //
-//  2. A part that breaks for a reason of the server is done again elsewhere, until no server is left. Parts that are merged are held back
-//     until they are whole, so that nothing counts twice. Streamed parts go on behind the rows that were given, whose order does not change.
+//  2. A part that fails because of its server is retried on other servers, until no server is left.
+//     Parts that are merged are buffered until they are complete, so that no row counts twice.
+//     Streamed parts continue after the rows that were returned; their order is deterministic.
 //
-//  3. A fault of the query (too little memory, a value that can't be computed) is the query's answer and is not tried again.
+//  3. A fault of the query (insufficient memory, a value that cannot be computed) fails the query
+//     and is not retried.
 //
-//  4. A segment that no server holds is read from deep storage by one of them, the same each time while the servers stay the same.
+//  4. A segment that no server has is read from deep storage by one server, always the same as long
+//     as the set of servers does not change.
 //
 //     request.go, stream.go, faults.go,
-//     profile.go                         the bytes, written down in docs/format/fragment.md
-//     placement.go                       which server does what
-//     remote.go, part.go, buffer.go      parts: retrying, holding back, spilling
+//     profile.go                         the bytes, specified in docs/format/fragment.md
+//     placement.go                       placement of segments on servers
+//     remote.go, part.go, buffer.go      parts: retries, buffering, spilling
 //     client.go                          one request
 //
-// The server's half, as an HTTP handler, is in package api/fragments; who holds what comes from
-// package cluster.
+// The server side, an HTTP handler, is in package api/fragments; the locations of segments come
+// from package cluster.
 package dispatch

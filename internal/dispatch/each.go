@@ -15,9 +15,9 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// Each divides segments among servers and calls ask for the share of each, all at a time; numbers
-// are places in segments. When a server does not do its share for a reason of its own (Call says
-// so), others are asked with it, until none is left.
+// Each divides segments among servers and concurrently calls ask for the share of each; numbers are
+// indexes into segments. If a server fails for a reason of its own (Call determines that), other
+// servers get its share, until none is left.
 func (d *Dispatcher) Each(ctx context.Context, q *Query, segments []Segment, ask func(ctx context.Context, server *Server, numbers []int) error) error {
 	type key struct { // a segment may be visible in several parts
 		id      string
@@ -66,7 +66,7 @@ func (d *Dispatcher) Each(ctx context.Context, q *Query, segments []Segment, ask
 // maxEachAnswer bounds what is believed of an answer.
 const maxEachAnswer = 1 << 30
 
-// Call sends a server a JSON body and decodes its answer.
+// Call sends a JSON body to a server and decodes its response.
 func (d *Dispatcher) Call(ctx context.Context, server *Server, path string, body, out any) error {
 	text, err := json.Marshal(body)
 	if err != nil {

@@ -29,7 +29,7 @@ type sentFault struct {
 func encodeFault(err error) ([]byte, error) {
 	f := fault.Find(err)
 	if f == nil {
-		f = fault.Runtime("A server that holds segments of the query has failed; its log says more")
+		f = fault.Runtime("A server with segments of the query has failed; see its log")
 	}
 	gone, _ := errors.AsType[*live.Gone](err)
 	return json.Marshal(sentFault{
@@ -50,7 +50,7 @@ func elsewhere(err error, f *fault.Error) bool {
 // broken marks failures of a server: another may do what it did not.
 type broken struct{ cause error }
 
-// Elsewhere marks a failure as one of this server: what it was asked for may be had from another.
+// Elsewhere marks a failure as a failure of this server: another server may succeed.
 func Elsewhere(err error) error { return &broken{err} }
 
 func (b *broken) Error() string { return b.cause.Error() }

@@ -3,9 +3,9 @@ package dispatch
 import "time"
 
 const (
-	// DefaultFanIn is how many parts of a query one server merges at most. Merging a part costs its
-	// groups, so that few are as quick as a tree of them; from some ten on the Broker is what a query
-	// waits for.
+	// DefaultFanIn is the maximum number of parts of a query that one server merges. The cost of
+	// merging a part is proportional to its groups, so few parts are merged as fast without a tree;
+	// from about ten parts on, the Broker becomes the bottleneck.
 	DefaultFanIn = 16
 	// maxDepth bounds the tree of a request: DefaultFanIn to its power are more servers than there
 	// are.

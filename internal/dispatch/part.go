@@ -10,13 +10,23 @@ import (
 
 	"github.com/hengedb/henge/internal/exec"
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/obs"
 	"github.com/hengedb/henge/internal/vector"
 )
 
 // read asks a server for its share and calls f with each batch until the end. It returns the
 // stream, which then knows what the server's operators did.
-func (r *running) read(ctx context.Context, s share, skip int64, f func(*vector.Batch) error) (*StreamReader, error) {
+func (r *running) read(ctx context.Context, s share, skip int64, f func(*vector.Batch) error) (_ *StreamReader, failed error) {
 	defer r.d.busy(s)()
+	ctx, span := obs.BeginSpan(ctx, "fragment", obs.ClientSpan)
+	if span != nil {
+		span.Text("server.address", s.server.Name)
+		span.Number("henge.segments", int64(len(s.everything())))
+		defer func() {
+			span.Fail(failed)
+			span.End()
+		}()
+	}
 	began, first := r.d.o.Clock.Now(), time.Time{}
 	stream, body, err := r.d.ask(ctx, s.server, r.request(ctx, s, skip))
 	if err != nil {
@@ -73,6 +83,22 @@ func (r *running) takeOver(segments []Segment, never map[string]bool) ([]share, 
 	return []share{most}, nil
 }
 
+// asks notes in the progress of the query that servers read a share.
+func (r *running) asks(s *share) (end func(whole bool)) {
+	if r.q.Progress == nil {
+		return func(bool) {}
+	}
+	var urls []string
+	segments, rows := int64(0), int64(0)
+	for one := range s.all() {
+		urls = append(urls, one.server.URL)
+		for _, of := range one.segments {
+			segments, rows = segments+1, rows+max(of.Of.Rows, 0)
+		}
+	}
+	return r.q.Progress.Ask(urls, segments, rows)
+}
+
 // wholePart is a part that is held back until it is whole.
 type wholePart struct {
 	group   *exec.Group
@@ -83,15 +109,17 @@ type wholePart struct {
 
 func startWhole(ctx context.Context, r *running, s share) *wholePart {
 	p := &wholePart{group: exec.NewGroup(ctx), done: make(chan struct{})}
+	end := r.asks(&s)
 	p.group.Go(func(ctx context.Context) error {
 		defer close(p.done)
+		defer func() { end(p.err == nil) }()
 		p.err = exec.Protect(func() (err error) {
 			p.buffers, err = r.whole(ctx, s, nil, 1)
 			return err
 		})
 		if p.err == nil {
 			r.finished()
-			r.f.Far.Done(s.servers())
+			r.f.Remote.Done(s.servers())
 		}
 		return nil // the reader is told
 	})
@@ -145,7 +173,7 @@ func closeAll(buffers []*buffer) {
 func (r *running) whole(ctx context.Context, s share, never map[string]bool, attempt int) ([]*buffer, error) {
 	b, err := r.hedged(ctx, s)
 	if err == nil {
-		r.f.Far.Add(b.did, s.servers())
+		r.f.Remote.Add(b.did, s.servers())
 		return []*buffer{b}, nil
 	}
 	if ctx.Err() != nil {
@@ -252,7 +280,7 @@ func (r *running) hedged(ctx context.Context, s share) (*buffer, error) {
 			}
 			second = true
 			if other := r.other(s); other != nil {
-				r.d.o.Log.WarnContext(ctx, "a server is late with its part of a query; a second one is asked", "server", s.server.Name,
+				r.d.o.Log.WarnContext(ctx, "fragment is late; starting it on another server as well", "server", s.server.Name,
 					"second", other.Name, "query", r.q.ID)
 				ask(share{server: other, segments: s.segments})
 			}
@@ -347,10 +375,12 @@ type streamedPart struct {
 
 func startStreamed(ctx context.Context, r *running, s share) *streamedPart {
 	p := &streamedPart{group: exec.NewGroup(ctx), batches: make(chan *vector.Batch, streamDepth)}
+	end := r.asks(&s)
 	p.group.Go(func(ctx context.Context) error {
 		defer close(p.batches)
+		defer func() { end(p.err == nil) }()
 		if p.err = exec.Protect(func() error { return p.run(ctx, r, s) }); p.err == nil {
-			r.f.Far.Done(s.servers())
+			r.f.Remote.Done(s.servers())
 		}
 		return nil // the reader is told
 	})
@@ -377,7 +407,7 @@ func (p *streamedPart) run(ctx context.Context, r *running, s share) error {
 			return err
 		})
 		if err == nil {
-			r.f.Far.Add(stream.part(&s), s.servers())
+			r.f.Remote.Add(stream.part(&s), s.servers())
 			return nil
 		}
 		if ctx.Err() != nil {

@@ -16,15 +16,15 @@ import (
 
 // Server is a process that reads segments.
 type Server struct {
-	// Name is its host:port, by which users know it.
+	// Name is its host:port, which users see.
 	Name string
-	// URL is its address in front of paths.
+	// URL is its base URL.
 	URL string
-	// Rank decides among those that hold a segment: the highest is asked (Tiers).
+	// Rank selects among the servers of a segment: the highest rank wins (Tiers).
 	Rank int
 	// Unasked says that queries of this process pass the server over (Tiers).
 	Unasked bool
-	// Protocol is the newest version of requests that it knows; 0: that of this process.
+	// Protocol is the newest version of requests that it supports; 0: the version of this process.
 	Protocol int
 	// Here says that the server is this process.
 	Here bool
@@ -32,22 +32,22 @@ type Server struct {
 	down atomic.Bool
 }
 
-// Down reports whether the server does not answer at the moment, though it has not left.
+// Down reports whether the server currently does not respond, although it has not left.
 func (s *Server) Down() bool { return s.down.Load() }
 
-// SetDown notes that it does not, or does again.
+// SetDown sets whether the server does not respond.
 func (s *Server) SetDown(down bool) { s.down.Store(down) }
 
 // Segment is a segment of a scan.
 type Segment struct {
 	Of *timeline.Segment
-	// ID is that of the segment as text.
+	// ID is the text of the id.
 	ID string
-	// Visible is the part of time in which its rows count.
+	// Visible is its visible interval.
 	Visible chrono.Interval
-	// Holders are the servers that have announced it. Callers share the slice.
+	// Holders are the servers that have announced it. Callers must not change the slice.
 	Holders []*Server
-	// Live says that the segment still grows, or is not used in the state that the query pins: only
+	// Live is true if the segment is growing, or is not used in the state that the query pins: only
 	// its holders can read it.
 	Live bool
 
@@ -63,13 +63,13 @@ func (s *Segment) file() string {
 	return segment.FingerprintOf(s.Of)
 }
 
-// Balance is how one is chosen of the servers that could read a segment alike.
+// Balance is the strategy that chooses among equivalent servers of a segment.
 type Balance string
 
 // The ways to choose one.
 const (
-	LeastRows       Balance = "leastRows"       // the one that has the fewest rows to read for queries; the default
-	ConnectionCount Balance = "connectionCount" // the one that is asked for the fewest parts of queries, and of several the one with the fewest rows
+	LeastRows       Balance = "leastRows"       // the server with the fewest rows to read for queries; the default
+	ConnectionCount Balance = "connectionCount" // the server with the fewest parts of queries, then the fewest rows
 	Random          Balance = "random"          // any
 )
 
@@ -109,7 +109,7 @@ func (p *placement) place(segments []Segment) ([]share, error) {
 			return nil, lost(s.ID)
 		}
 		if server == nil {
-			return nil, fault.Unavailable("Segment [%s] can't be read: no Historical is there that could", s.ID)
+			return nil, fault.Unavailable("Segment [%s] can't be read: there is no Historical", s.ID)
 		}
 		p.load[server.Name] += max(s.Of.Rows, 1)
 		i, ok := at[server.Name]
@@ -130,6 +130,9 @@ func (p *placement) choose(s *Segment) *Server {
 	for _, all := range []bool{false, true} { // with those to avoid if nobody else is left
 		usable := func(o *Server) bool { return !p.never[o.Name] && !o.Down() && (all || !p.avoid[o.Name]) }
 		if held := p.best(s.Holders, usable); len(held) > 0 {
+			if s.Live { // they may have read more or less of the same: the first has what was there before
+				return held[0]
+			}
 			return p.pick(s, held)
 		}
 		if !all && slices.ContainsFunc(s.Holders, func(o *Server) bool { return !p.never[o.Name] && !o.Down() }) {

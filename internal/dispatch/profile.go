@@ -29,20 +29,20 @@ type scanCounters struct {
 	Rows     int64 `json:"rows"`
 }
 
-// told is what a server says of its operators and of those of the servers whose shares it has
+// report is what a server says of its operators and of those of the servers whose shares it has
 // merged, from version 3 on.
-type told struct {
+type report struct {
 	Server    string      `json:"server,omitempty"` // who asked the sender knows its name
 	Operators []*counters `json:"operators"`
 	Silent    int         `json:"silent,omitempty"`
-	Others    []told      `json:"others,omitempty"`
+	Others    []report    `json:"others,omitempty"`
 }
 
 // encodeProfile returns what the operators did as JSON: before version 3 a list with the counters
 // of each, null for nodes without one; from then on an object with that list and those of others.
 func encodeProfile(part *exec.PartProfile, version byte) ([]byte, error) {
 	var out any = countersOf(part.Did)
-	if version >= versionTold {
+	if version >= versionReport {
 		out = tell(part)
 	}
 	text, err := json.Marshal(out)
@@ -52,8 +52,8 @@ func encodeProfile(part *exec.PartProfile, version byte) ([]byte, error) {
 	return text, nil
 }
 
-func tell(part *exec.PartProfile) told {
-	out := told{Server: part.Server, Operators: countersOf(part.Did), Silent: part.Silent}
+func tell(part *exec.PartProfile) report {
+	out := report{Server: part.Server, Operators: countersOf(part.Did), Silent: part.Silent}
 	for i := range part.Others {
 		out.Others = append(out.Others, tell(&part.Others[i]))
 	}
@@ -79,15 +79,15 @@ func countersOf(did []*exec.NodeProfile) []*counters {
 }
 
 func decodeProfile(text []byte, version byte) (*exec.PartProfile, error) {
-	var sent told
+	var sent report
 	var err error
-	if version >= versionTold {
+	if version >= versionReport {
 		err = json.Unmarshal(text, &sent)
 	} else {
 		err = json.Unmarshal(text, &sent.Operators)
 	}
 	if err != nil {
-		return nil, &broken{corrupt("what operators did is no JSON")}
+		return nil, &broken{corrupt("the profile is not JSON")}
 	}
 	part, ok := sent.part(0)
 	if !ok {
@@ -97,7 +97,7 @@ func decodeProfile(text []byte, version byte) (*exec.PartProfile, error) {
 }
 
 // part returns what a server has told; false: it can't be.
-func (t *told) part(depth int) (out exec.PartProfile, ok bool) {
+func (t *report) part(depth int) (out exec.PartProfile, ok bool) {
 	out = exec.PartProfile{Server: t.Server, Did: make([]*exec.NodeProfile, len(t.Operators)), Silent: t.Silent}
 	if depth > maxDepth || t.Silent < 0 || (t.Server == "") != (depth == 0) {
 		return out, false
@@ -133,7 +133,7 @@ func (s *StreamReader) part(of *share) exec.PartProfile {
 	}
 	out := *s.did
 	out.Server = of.server.Name
-	if s.version < versionTold {
+	if s.version < versionReport {
 		out.Silent = of.servers() - 1
 	}
 	return out

@@ -53,7 +53,7 @@ func did(b []byte, version byte) (*StreamReader, error) {
 }
 
 func TestStreamsSayWhatOperatorsDid(t *testing.T) {
-	for version, want := range map[byte]exec.PartProfile{Version: someProfile, versionTold - 1: {Did: someProfile.Did}} {
+	for version, want := range map[byte]exec.PartProfile{Version: someProfile, versionReport - 1: {Did: someProfile.Did}} {
 		whole := profiled(t, version)
 		r, err := did(whole, version)
 		if err != nil {
@@ -77,7 +77,7 @@ func TestStreamsSayWhatOperatorsDid(t *testing.T) {
 // Of those whose shares a server merges it is silent where its version does not tell of them.
 func TestServersOfTheVersionBeforeAreSilentOfOthers(t *testing.T) {
 	top := tree(sharesOf(5, false), 1, New(Options{}).merges)
-	for version, silent := range map[byte]int{Version: someProfile.Silent, versionTold - 1: 4} {
+	for version, silent := range map[byte]int{Version: someProfile.Silent, versionReport - 1: 4} {
 		r, err := did(profiled(t, version), version)
 		if err != nil {
 			t.Fatal(err)
@@ -110,7 +110,7 @@ func TestProfilesThatCanNotBeMeantAreRefused(t *testing.T) {
 // Who comes later may say more; who was there before passes over it.
 func TestWhatIsNotKnownIsPassedOver(t *testing.T) {
 	list := `[{"rows": 5, "more": {"a": 1}, "scan": {"segments": 2, "cached": 1}}, null]`
-	for version, text := range map[byte]string{Version: `{"operators": ` + list + `, "more": 1}`, versionTold - 1: list} {
+	for version, text := range map[byte]string{Version: `{"operators": ` + list + `, "more": 1}`, versionReport - 1: list} {
 		got, err := decodeProfile([]byte(text), version)
 		if err != nil || len(got.Did) != 2 || got.Did[0].Rows != 5 || got.Did[0].Scan.Segments != 2 || got.Did[1] != nil {
 			t.Errorf("version %d: %v, %v", version, got, err)

@@ -27,10 +27,10 @@ const (
 	pulsePath = "/status/health"
 )
 
-// Pulse knows which servers are silent: they take connections and answer nothing, as a process does
-// that was paused, or whose machine hangs. A server is asked only while a request waits for it, and
-// until it answers again. A nil Pulse takes all servers to live. All methods are safe for use by
-// many goroutines.
+// Pulse detects silent servers, which accept connections and do not respond, because the process is
+// paused or the machine hangs. It probes a server only while a request waits for it, and until it
+// responds again. A nil Pulse considers all servers alive. All methods are safe for use by many
+// goroutines.
 type Pulse struct {
 	client *http.Client
 	clock  clock.Clock
@@ -53,7 +53,7 @@ type beat struct {
 	silent  chan struct{} // closed while it is silent
 }
 
-// NewPulse returns a Pulse that asks by means of a client. The caller closes it.
+// NewPulse returns a Pulse that probes with a client. The caller closes it.
 func NewPulse(client *http.Client, c clock.Clock) *Pulse {
 	p := &Pulse{client: client, clock: c}
 	p.life, p.end = context.WithCancel(context.Background())
@@ -61,7 +61,7 @@ func NewPulse(client *http.Client, c clock.Clock) *Pulse {
 	return p
 }
 
-// Close ends all asking.
+// Close stops all probes.
 func (p *Pulse) Close() {
 	p.mu.Lock()
 	p.end() // with the lock held: nobody begins to ask any more
@@ -69,8 +69,8 @@ func (p *Pulse) Close() {
 	p.asking.Wait()
 }
 
-// Watch notes that a request waits for the server at a URL. The channel is closed when the server
-// is silent; done ends the watch.
+// Watch registers a request that waits for the server at a URL. The channel is closed when the
+// server is silent; done ends the watch.
 func (p *Pulse) Watch(url string) (silent <-chan struct{}, done func()) {
 	if p == nil {
 		return nil, func() {}
@@ -101,7 +101,7 @@ func (p *Pulse) Silent(url string) bool {
 	return silent
 }
 
-// SilentFor returns for how long the server at a URL has been silent; 0: it is not.
+// SilentFor returns the time for which the server at a URL has been silent; 0: it is not silent.
 func (p *Pulse) SilentFor(url string) time.Duration {
 	_, since := p.look(url)
 	return since

@@ -13,33 +13,34 @@ import (
 	"github.com/hengedb/henge/internal/budget"
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/exec"
+	"github.com/hengedb/henge/internal/exec/progress"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/obs"
 	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/plan/wire"
 )
 
-// Options are what a Dispatcher works with.
+// Options configure a Dispatcher.
 type Options struct {
-	// Client sends the requests. Its connections should be as many as there are parts.
+	// Client sends the requests. It should permit as many connections as there are parts.
 	Client *http.Client
-	// Pulse knows which servers are silent; nil: nobody looks.
+	// Pulse detects silent servers; may be nil.
 	Pulse *Pulse
-	// Meter is told how long servers take; nil: nobody wants to know.
+	// Meter, if not nil, records the times of servers.
 	Meter *obs.Meter
-	// Protocol is the newest version of requests that this process knows; 0: Version.
+	// Protocol is the newest version of requests that this process supports; 0: Version.
 	Protocol int
-	// FanIn is how many parts of a query are merged in one place at most, if they can be merged
-	// elsewhere too; 0: DefaultFanIn, below 0: any number.
+	// FanIn is the maximum number of parts of a query that are merged in one process, if other
+	// processes can merge too; 0: DefaultFanIn, negative: no limit.
 	FanIn int
-	// Balance is how one is chosen of several servers that hold a segment; empty: LeastRows.
+	// Balance chooses among several servers of a segment; empty: LeastRows.
 	Balance Balance
 
 	Clock clock.Clock
 	Log   *slog.Logger
 }
 
-// Dispatcher runs fragments on other servers and knows how busy it keeps them.
+// Dispatcher runs fragments on other servers and tracks the load that it puts on them.
 type Dispatcher struct {
 	o Options
 
@@ -61,7 +62,7 @@ func New(o Options) *Dispatcher {
 	return d
 }
 
-// Query is what the parts of a query share.
+// Query contains the properties that the parts of a query share.
 type Query struct {
 	ID        string
 	TimeZone  string
@@ -71,20 +72,25 @@ type Query struct {
 	Priority                    int64
 	Lane                        string
 	NoCacheUse, NoCachePopulate bool
-	// Pinned is the number of the state of the published timeline that the query has pinned.
+	// CPUMillis and CPUOver are those of Request, too.
+	CPUMillis int64
+	CPUOver   string
+	// Pinned is the number of the published timeline that the query has pinned.
 	Pinned int64
-	// Segments keeps what servers make of single segments; nil: nothing is kept here.
+	// Segments caches the results of servers for single segments; nil: no cache.
 	Segments *exec.SegmentCache
-	// Memory and Spill hold what waits to be merged.
+	// Memory and Spill are for buffered results that wait to be merged.
 	Memory *budget.Budget
 	Spill  *budget.SpillDir
-	// Live returns all servers there are now, Holders those that hold a segment now.
+	// Progress, if not nil, counts the requested and the completed work of servers.
+	Progress *progress.Progress
+	// Live returns all current servers, Holders the current servers of a segment.
 	Live    func() []*Server
 	Holders func(id string) []*Server
 }
 
-// Split places the segments of a scan. Those that this process is to read come back; Remote is nil
-// when these are all.
+// Split places the segments of a scan. It returns the segments that this process reads; Remote is
+// nil if these are all segments.
 func (d *Dispatcher) Split(q *Query, segments []Segment) (here []Segment, there exec.Remote, err error) {
 	shares, err := d.place(q, segments, nil)
 	if err != nil {
@@ -169,7 +175,7 @@ func (d *Dispatcher) broke(ctx context.Context, q *Query, server *Server, err er
 	d.mu.Lock()
 	d.mu.suspect[server.Name] = d.o.Clock.Now()
 	d.mu.Unlock()
-	d.o.Log.WarnContext(ctx, "a server has broken a part of a query; another is asked", "server", server.Name, "query", q.ID, "error", err)
+	d.o.Log.WarnContext(ctx, "fragment failed; retrying on another server", "server", server.Name, "query", q.ID, "error", err)
 }
 
 // remote are the segments of one scan that other servers read. It implements exec.Remote.
@@ -200,7 +206,7 @@ func (r *remote) Open(ctx context.Context, f *exec.Fragment) ([]exec.Operator, e
 	}
 	run := &running{d: r.d, q: r.q, f: f, plan: encoded, kept: kept, parts: len(shares), began: r.d.o.Clock.Now()}
 	for _, s := range shares {
-		f.Far.Ask(s.servers())
+		f.Remote.Ask(s.servers())
 		if f.Streamed {
 			out = append(out, startStreamed(ctx, run, s))
 		} else {
@@ -249,7 +255,9 @@ func (r *running) request(ctx context.Context, s share, skip int64) *Request {
 	req := &Request{
 		QueryID: r.q.ID, TimeZone: r.q.TimeZone, Now: r.q.Now, BatchRows: r.q.BatchRows, Skip: skip, Need: r.f.Need,
 		Priority: r.q.Priority, Lane: r.q.Lane, NoCacheUse: r.q.NoCacheUse, NoCachePopulate: r.q.NoCachePopulate,
-		Groups: r.f.Groups, Streamed: r.f.Streamed, Profile: r.f.Far != nil, Plan: r.plan, Places: plan.Places(r.f.Plan), Segments: s.sent(nil),
+		CPUMillis: r.q.CPUMillis, CPUOver: r.q.CPUOver,
+		Groups: r.f.Groups, Streamed: r.f.Streamed, Profile: r.f.Remote != nil, Plan: r.plan,
+		Places: plan.SubqueryPositions(r.f.Plan), Segments: s.sent(nil),
 		BySegment: r.kept.Populates() && !s.isLive(), Pinned: r.q.Pinned,
 	}
 	if len(s.others) > 0 {

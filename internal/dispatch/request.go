@@ -16,17 +16,17 @@ import (
 	"github.com/hengedb/henge/internal/plan/wire"
 )
 
-// Version is the newest of requests and streams that this release knows (cluster.Protocol). It
-// speaks that and the one before: a Broker asks each server in the newest that both know. A server
-// refuses those it does not know, and the Broker then asks another.
+// Version is the newest version of requests and streams that this release supports
+// (cluster.Protocol). It also supports the previous version. A Broker uses the newest version that
+// both sides support. A server rejects unknown versions, and the Broker then uses another server.
 const Version = 3
 
 // versionOthers is the first in which a server can be asked to merge what others read.
 const versionOthers = 2
 
-// versionTold is the first in which a server that merges what others read tells what their
+// versionReport is the first in which a server that merges what others read tells what their
 // operators did.
-const versionTold = 3
+const versionReport = 3
 
 // spoken returns the newest version that two processes both know, of which one may not say.
 func spoken(own, other int) byte {
@@ -47,10 +47,10 @@ func knows(newest int, version byte) bool {
 	return version > 0 && int(version) <= newest && int(version) >= newest-1
 }
 
-// ContentType is that of requests and streams.
+// ContentType is the content type of requests and streams.
 const ContentType = "application/x-henge-fragment"
 
-// Path is where servers answer fragments.
+// Path is the path of fragments on servers.
 const Path = "/service-internal/v1/fragments"
 
 const (
@@ -70,82 +70,86 @@ func corrupt(why string) error {
 	return fmt.Errorf("a fragment of a query: %w", fault.Runtime("A message between servers can't be read: %s.", why).WithCause(ErrCorrupt))
 }
 
-// Request asks a server to run a fragment over some segments.
+// Request is the request to a server to run a fragment over some segments.
 type Request struct {
-	// QueryID names the query in logs and lists.
+	// QueryID identifies the query in logs and lists.
 	QueryID string `json:"queryId"`
-	// TimeZone and Now are the query's; BatchRows is the size of its batches.
+	// TimeZone and Now are those of the query; BatchRows is the size of its batches.
 	TimeZone  string `json:"timeZone"`
 	Now       int64  `json:"now"`
 	BatchRows int    `json:"batchRows"`
-	// TimeoutMillis is how long the query still has; 0: any time.
+	// TimeoutMillis is the remaining time of the query; 0: no limit.
 	TimeoutMillis int64 `json:"timeoutMillis,omitempty"`
-	// Priority says whose turn it is on the server's cores, Lane which of its limits the query counts
-	// in.
+	// Priority is the priority of the query for the cores of the server, Lane the lane in which it
+	// counts.
 	Priority int64  `json:"priority,omitempty"`
 	Lane     string `json:"lane,omitempty"`
-	// NoCacheUse and NoCachePopulate say that what the server keeps of single segments is not for this
-	// query, and nothing is to be kept of it.
+	// CPUMillis is the limit of the CPU time on the server, and CPUOver the error for exceeding it; 0:
+	// no limit. Servers that do not know these members have no limit.
+	CPUMillis int64  `json:"cpuMillis,omitempty"`
+	CPUOver   string `json:"cpuOver,omitempty"`
+	// NoCacheUse and NoCachePopulate disable reading from and writing to the server's cache of single
+	// segments.
 	NoCacheUse      bool `json:"noCacheUse,omitempty"`
 	NoCachePopulate bool `json:"noCachePopulate,omitempty"`
-	// Skip is how many of the first rows of a streamed fragment are not wanted.
+	// Skip is the number of rows to skip at the start of a streamed fragment.
 	Skip int64 `json:"skip,omitempty"`
-	// Need is that of the fragment.
+	// Need is Need of the fragment.
 	Need []bool `json:"need,omitempty"`
-	// Places are plan.Places of the plan.
+	// Places are plan.SubqueryPositions of the plan.
 	Places []fault.Span `json:"places,omitempty"`
 	// Profile asks for what the operators did. Servers that do not know it give the rows alone.
 	Profile bool `json:"profile,omitempty"`
-	// BySegment asks for the groups of each segment by themselves, and for being told where they
-	// begin. Servers that do not know it give those of all.
+	// BySegment requests the groups of each segment separately, with the boundaries. Servers that do
+	// not know this member return the groups of all segments.
 	BySegment bool `json:"bySegment,omitempty"`
-	// Pinned is the number of the state of the published timeline that the query has pinned. It
-	// decides which rows of live segments count.
+	// Pinned is the number of the published timeline that the query has pinned. It determines the
+	// visible rows of live segments.
 	Pinned int64 `json:"pinned,omitempty"`
 	// Segments are read in this order.
 	Segments []SentSegment `json:"segments"`
-	// Others are the shares of other servers, that this one asks for and merges with its own rows or
-	// groups. From version 2 on.
+	// Others are the shares of other servers, which this server requests and merges with its own rows
+	// or groups. From version 2 on.
 	Others []SentShare `json:"others,omitempty"`
-	// Servers are those that Others are about, by number.
+	// Servers are the servers of Others, by number.
 	Servers []SentServer `json:"servers,omitempty"`
 
-	// Version is that of the request and its answer; 0: the newest.
+	// Version is the version of the request and its response; 0: the newest.
 	Version  byte `json:"-"`
 	Groups   bool `json:"-"`
 	Streamed bool `json:"-"`
-	// Plan is the fragment's plan as package wire writes it.
+	// Plan is the plan of the fragment, encoded by package wire.
 	Plan []byte `json:"-"`
 }
 
-// SentSegment names a segment of a request.
+// SentSegment is a segment of a request.
 type SentSegment struct {
 	ID string `json:"id"`
 	// Visible is the part of time in which its rows count.
 	Visible [2]int64 `json:"visible"`
-	// LoadSpec says where its file is; none: the server is known to hold it.
+	// LoadSpec is the location of its file; empty: the server has announced the segment.
 	LoadSpec json.RawMessage `json:"loadSpec,omitempty"`
-	// File is, of a segment without LoadSpec, the fingerprint of the file that is meant, where it is
-	// known: a server that holds another one under this id does not hold the segment.
+	// File is the fingerprint of the file of a segment without LoadSpec, if it is known: a server with
+	// another file under this id does not have the segment.
 	File string `json:"file,omitempty"`
-	// Rows is how many it has; 0: the asker does not say.
+	// Rows is its number of rows; 0: not given.
 	Rows int64 `json:"rows,omitempty"`
-	// Holders are the servers that hold it, by number: for one who asks another for it.
+	// Holders are the servers of the segment, by number, for the server that requests the share.
 	Holders []int `json:"holders,omitempty"`
-	// Live says that it is a live segment, of which the rows are wanted that a query of the pinned
-	// state may see. Only who has announced live segments is asked for them.
+	// Live is true for a live segment; its rows are those that are visible in the pinned state. Only
+	// processes that have announced live segments get such requests.
 	Live bool `json:"live,omitempty"`
 }
 
-// SentShare is what another server is to read, and to merge.
+// SentShare is the work of another server: segments to read, and shares to merge.
 type SentShare struct {
-	// Server is one of the request's.
+	// Server is an index into the servers of the request.
 	Server   int           `json:"server"`
 	Segments []SentSegment `json:"segments"`
 	Others   []SentShare   `json:"others,omitempty"`
 }
 
-// SentServer is where a server answers.
+// SentServer is the address of a server.
 type SentServer struct {
 	Name     string `json:"name"`
 	URL      string `json:"url"`
@@ -153,12 +157,13 @@ type SentServer struct {
 	Protocol int    `json:"protocol,omitempty"`
 }
 
-// Interval returns the part of time in which the segment's rows count.
+// Interval returns the visible interval of the segment.
 func (s *SentSegment) Interval() chrono.Interval {
 	return chrono.Interval{Start: s.Visible[0], End: s.Visible[1]}
 }
 
-// Rows is how many rows the segments of the request have, and of those that others are to read.
+// Rows returns the number of rows of the segments of the request, including those that other
+// servers read.
 func (r *Request) Rows() int64 { return rowsOf(r.Segments, r.Others) }
 
 func rowsOf(segments []SentSegment, others []SentShare) (rows int64) {
@@ -171,8 +176,8 @@ func rowsOf(segments []SentSegment, others []SentShare) (rows int64) {
 	return rows
 }
 
-// Height is how deep the shares of others lie below the request: whoever answers it waits for
-// requests of less only. 0: it waits for nobody.
+// Height is the nesting depth of the shares of the request: its server waits only for requests of a
+// smaller height. 0: it does not wait for other servers.
 func (r *Request) Height() int { return height(r.Others) }
 
 func height(others []SentShare) (h int) {
@@ -182,13 +187,13 @@ func height(others []SentShare) (h int) {
 	return h
 }
 
-// Fragment returns the fragment that is asked for.
+// Fragment returns the requested fragment.
 func (r *Request) Fragment() (*exec.Fragment, error) {
 	node, err := wire.Decode(r.Plan)
 	if err != nil {
 		return nil, err
 	}
-	plan.SetPlaces(node, r.Places)
+	plan.SetSubqueryPositions(node, r.Places)
 	if r.Need != nil && len(r.Need) != len(node.Columns()) {
 		return nil, corrupt("the columns that are wanted are not those of the plan")
 	}
@@ -217,15 +222,15 @@ func (r *Request) Append(dst []byte) ([]byte, error) {
 	return binary.LittleEndian.AppendUint32(dst, crc32.Checksum(dst[start:], castagnoli)), nil
 }
 
-// ReadRequest reads a request to its end. newest is the newest version that this process knows; 0:
-// Version.
+// ReadRequest reads a request to its end. newest is the newest version that this process supports;
+// 0: Version.
 func ReadRequest(in io.Reader, newest int) (*Request, error) {
 	head := make([]byte, requestHead)
 	if _, err := io.ReadFull(in, head); err != nil {
 		return nil, corrupt("it has no header")
 	}
 	if string(head[:4]) != requestMagic {
-		return nil, corrupt("it is no request")
+		return nil, corrupt("it is not a request")
 	}
 	if !knows(newest, head[4]) {
 		return nil, fault.Unavailable("A fragment of version [%d] is not known to this release", head[4])
@@ -248,7 +253,7 @@ func ReadRequest(in io.Reader, newest int) (*Request, error) {
 	}
 	r := &Request{Version: head[4]}
 	if err := json.Unmarshal(body[:header], r); err != nil {
-		return nil, corrupt("its header is no JSON")
+		return nil, corrupt("its header is not JSON")
 	}
 	if len(r.Others) > 0 && (head[4] < versionOthers || head[5]&flagStreamed != 0) || !r.sound(r.Others, 1) {
 		return nil, corrupt("what others are to read can't be meant")

@@ -25,7 +25,7 @@ const (
 	readBuffer  = 64 << 10
 )
 
-// StreamWriter writes the answer to a request.
+// StreamWriter writes the response to a request.
 type StreamWriter struct {
 	w      *bufio.Writer
 	frames *vector.FrameWriter
@@ -37,8 +37,8 @@ type StreamWriter struct {
 	version byte
 }
 
-// NewStreamWriter returns a writer of all rows but the first skip ones. Flush, if not nil, sends
-// what was written to w on its way. version is that of the request.
+// NewStreamWriter returns a writer that skips the first skip rows. flush, if not nil, flushes w.
+// version is the version of the request.
 func NewStreamWriter(w io.Writer, version byte, skip int64, flush func()) *StreamWriter {
 	s := &StreamWriter{version: version, w: bufio.NewWriterSize(w, writeBuffer), skip: skip, flush: flush}
 	s.frames = vector.NewFrameWriter(blockWriter{s.w})
@@ -56,7 +56,7 @@ func (b blockWriter) Write(p []byte) (int, error) {
 	return b.w.Write(p)
 }
 
-// Begin tells the reader that the work is under way.
+// Begin tells the reader that the server has started to work.
 func (s *StreamWriter) Begin() error {
 	if s.begun {
 		return nil
@@ -78,7 +78,7 @@ func (s *StreamWriter) send() error {
 	return nil
 }
 
-// Rows writes the rows of a batch that are wanted.
+// Rows writes the rows of a batch after the skipped ones.
 func (s *StreamWriter) Rows(b *vector.Batch) error {
 	if err := s.Begin(); err != nil {
 		return err
@@ -96,8 +96,8 @@ func (s *StreamWriter) Rows(b *vector.Batch) error {
 	return s.frames.Write(b)
 }
 
-// Segment says that the rows behind it, until the next Segment, are all that the i-th segment of
-// the request gives. It is for askers that want to know.
+// Segment starts the complete result of segment i of the request, which continues until the next
+// Segment. It is used only if the request has BySegment.
 func (s *StreamWriter) Segment(i int) error {
 	if err := s.Begin(); err != nil {
 		return err
@@ -107,7 +107,8 @@ func (s *StreamWriter) Segment(i int) error {
 	return err
 }
 
-// Profile says what the operators did. It is for askers that want to know, behind all rows.
+// Profile writes the counters of the operators after all rows. It is used only if the request has
+// Profile.
 func (s *StreamWriter) Profile(did *exec.PartProfile) error {
 	if err := s.Begin(); err != nil {
 		return err
@@ -126,7 +127,7 @@ func textBlock(kind byte, text []byte) []byte {
 	return binary.LittleEndian.AppendUint32(block, crc32.Checksum(block, castagnoli))
 }
 
-// End says that all rows were written, or why not.
+// End ends the response, with a failure if err is not nil.
 func (s *StreamWriter) End(failed error) error {
 	if err := s.Begin(); err != nil {
 		return err
@@ -148,8 +149,8 @@ func (s *StreamWriter) End(failed error) error {
 	return s.send()
 }
 
-// StreamReader reads an answer. What is not its end or a fault is an error that errors.As finds as
-// a failure of the server.
+// StreamReader reads a response. A response without an end or a fault is an error that errors.As
+// recognises as a failure of the server.
 type StreamReader struct {
 	r      *bufio.Reader
 	frames *vector.FrameReader
@@ -157,9 +158,9 @@ type StreamReader struct {
 	begun  bool
 	did    *exec.PartProfile
 	// batches is how many came, and starts where those of single segments begin.
-	batches int
-	starts  []segmentStart
-	told    []bool // of the segments of the request whether theirs have begun
+	batches      int
+	starts       []segmentStart
+	segmentBegun []bool // of the segments of the request whether theirs have begun
 
 	version byte
 }
@@ -167,13 +168,13 @@ type StreamReader struct {
 // segmentStart says that the batches from one on are those of a segment of the request.
 type segmentStart struct{ segment, batch int }
 
-// NewStreamReader returns a reader from r of the answer to a request of a version.
+// NewStreamReader returns a reader from r of the response to a request with a version.
 func NewStreamReader(r io.Reader, version byte) *StreamReader {
 	in := bufio.NewReaderSize(r, readBuffer)
 	return &StreamReader{version: version, r: in, frames: vector.NewFrameReader(in)}
 }
 
-// Begin waits until the server has begun to work.
+// Begin waits until the server has started to work.
 func (s *StreamReader) Begin() error {
 	if s.begun {
 		return nil
@@ -183,7 +184,7 @@ func (s *StreamReader) Begin() error {
 		return cut(err)
 	}
 	if string(head[:4]) != streamMagic || head[4] != s.version {
-		return &broken{corrupt("it is no stream of the version that was asked for")}
+		return &broken{corrupt("it is not a stream of the requested version")}
 	}
 	s.begun = true
 	return nil
@@ -197,14 +198,14 @@ func cut(err error) error {
 	return &broken{err}
 }
 
-// BySegment lets the stream say where the rows of each of so many segments begin.
-func (s *StreamReader) BySegment(segments int) { s.told = make([]bool, segments) }
+// BySegment permits boundaries of so many segments in the stream.
+func (s *StreamReader) BySegment(segments int) { s.segmentBegun = make([]bool, segments) }
 
 // Did returns what the operators did, once Next has returned io.EOF; nil: the server did not say.
 // Those of versions before 3 do not say what others did whose shares they have merged.
 func (s *StreamReader) Did() *exec.PartProfile { return s.did }
 
-// Next returns the next rows, or io.EOF behind the last: then all have come.
+// Next returns the next rows, or io.EOF after the last; the response is then complete.
 func (s *StreamReader) Next() (*vector.Batch, error) {
 	if err := s.Begin(); err != nil {
 		return nil, err
@@ -260,10 +261,10 @@ func (s *StreamReader) start() error {
 		return err
 	}
 	i := binary.LittleEndian.Uint32(number)
-	if uint64(i) >= uint64(len(s.told)) || s.told[i] || len(s.starts) == 0 && s.batches > 0 {
-		return &broken{corrupt("a segment begins where none can")}
+	if uint64(i) >= uint64(len(s.segmentBegun)) || s.segmentBegun[i] || len(s.starts) == 0 && s.batches > 0 {
+		return &broken{corrupt("a segment begins at an invalid position")}
 	}
-	s.told[i] = true
+	s.segmentBegun[i] = true
 	s.starts = append(s.starts, segmentStart{int(i), s.batches})
 	return nil
 }

@@ -1,24 +1,27 @@
 package dispatch
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// TierOptions say which of the servers of a cluster a Broker asks, in the words of the interface.
+// TierOptions select the servers of a cluster that a Broker queries, by the settings of the public
+// interface.
 type TierOptions struct {
-	// Select is how the priority of servers counts: highestPriority, lowestPriority, custom,
-	// preferred, strict or pooled.
+	// Setting is the name of the setting of Select, for messages; "": service.broker.select.tier.
+	Setting string
+	// Select is the strategy: highestPriority, lowestPriority, custom, preferred, strict or pooled.
 	Select string
-	// Custom are priorities in their order, for custom; Strict and Pooled are those that are asked at
-	// all.
+	// Custom are the ordered priorities for custom; Strict and Pooled are the only priorities that are
+	// queried.
 	Custom, Strict, Pooled []int
-	// Preferred is the tier that comes first with preferred, and PreferredPriority (highest, lowest;
-	// empty: highest) what counts within and outside of it.
+	// Preferred is the first tier for preferred, and PreferredPriority (highest, lowest; empty:
+	// highest) the order inside and outside it.
 	Preferred, PreferredPriority string
-	// Watched, if not nil, are the tiers that are asked, and Ignored those that are not.
+	// Watched, if not nil, are the tiers that are queried, and Ignored the tiers that are not.
 	Watched, Ignored []string
 }
 
@@ -36,7 +39,7 @@ const first = 1 << 32
 // NewTiers checks the options.
 func NewTiers(o TierOptions) (*Tiers, error) {
 	t := &Tiers{o: o}
-	const prefix = "service.broker.select.tier"
+	prefix := cmp.Or(o.Setting, "service.broker.select.tier")
 	listed := func(name string, priorities []int) error {
 		if len(priorities) == 0 {
 			return fault.InvalidInput("Setting [%s.%s.priorities] is empty, but [%s] is [%[2]s]", prefix, name, prefix)
@@ -79,7 +82,8 @@ func NewTiers(o TierOptions) (*Tiers, error) {
 			return nil, fault.InvalidInput("Setting [%s.preferred.priority] is [%s], but must be highest or lowest", prefix, o.PreferredPriority)
 		}
 	default:
-		return nil, fault.InvalidInput("Setting [%s] is [%s], but must be highestPriority, lowestPriority, custom, preferred, strict or pooled", prefix, o.Select)
+		return nil, fault.InvalidInput("Setting [%s] is [%s], but must be highestPriority, lowestPriority, custom, preferred, strict or pooled",
+			prefix, o.Select)
 	}
 	if len(o.Watched) > 0 && len(o.Ignored) > 0 {
 		return nil, fault.InvalidInput("Of the settings [service.broker.segment.watchedTiers] and [service.broker.segment.ignoredTiers] only one can be set")
@@ -87,11 +91,11 @@ func NewTiers(o TierOptions) (*Tiers, error) {
 	return t, nil
 }
 
-// Restrict reports whether there are servers that are not asked.
+// Restrict reports whether some servers are never queried.
 func (t *Tiers) Restrict() bool { return t.listed || len(t.o.Watched) > 0 || len(t.o.Ignored) > 0 }
 
-// Rank returns that of a server, of which the highest are asked first; false: it is not asked at
-// all.
+// Rank returns the rank of a server; higher ranks are queried first. false: the server is not
+// queried.
 func (t *Tiers) Rank(tier string, priority int) (rank int, asked bool) {
 	if len(t.o.Watched) > 0 && !slices.Contains(t.o.Watched, tier) || slices.Contains(t.o.Ignored, tier) {
 		return 0, false

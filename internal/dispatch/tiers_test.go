@@ -30,6 +30,7 @@ func TestTiersSayWhoIsAsked(t *testing.T) {
 		"all but some tiers":                {TierOptions{Select: "lowestPriority", Ignored: []string{"hot", "cold"}}, "0 > 1"},
 		"only some, and only of some tiers": {TierOptions{Select: "strict", Strict: []int{1, -1}, Ignored: []string{"cold"}}, "1"},
 		"nothing that is known":             {TierOptions{Select: "fastest"}, "must be highestPriority"},
+		"nothing that is known, of tasks":   {TierOptions{Setting: "x.tier", Select: "fastest"}, "Setting [x.tier] is [fastest]"},
 		"none in order to be strict":        {TierOptions{Select: "strict"}, "[service.broker.select.tier.strict.priorities] is empty"},
 		"none that are pooled":              {TierOptions{Select: "pooled"}, "[service.broker.select.tier.pooled.priorities] is empty"},
 		"no tier that is preferred":         {TierOptions{Select: "preferred"}, "[service.broker.select.tier.preferred.tier] is empty"},

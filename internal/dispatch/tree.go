@@ -193,8 +193,8 @@ func (r *Request) sound(shares []SentShare, depth int) bool {
 	return true
 }
 
-// Relay returns those who read what a request has others read. Memory and spill hold what waits to
-// be merged.
+// Relay returns the remote part of a request, which other servers read. memory and spill are for
+// buffered results that wait to be merged.
 func (d *Dispatcher) Relay(req *Request, memory *budget.Budget, spill *budget.SpillDir) exec.Remote {
 	servers := make([]*Server, len(req.Servers))
 	for i, s := range req.Servers {
@@ -223,6 +223,7 @@ func (d *Dispatcher) Relay(req *Request, memory *budget.Budget, spill *budget.Sp
 	return &remote{d: d, shares: below(req.Others), formed: true, q: &Query{
 		ID: req.QueryID, TimeZone: req.TimeZone, Now: req.Now, BatchRows: req.BatchRows, Priority: req.Priority, Lane: req.Lane,
 		NoCacheUse: req.NoCacheUse, NoCachePopulate: req.NoCachePopulate, Memory: memory, Spill: spill,
+		CPUMillis: req.CPUMillis, CPUOver: req.CPUOver,
 		Live:    func() []*Server { return nil }, // a segment that none of its holders reads is the Broker's to place
 		Holders: func(id string) []*Server { return holders[id] },
 	}}

@@ -1,14 +1,14 @@
-// Package durable puts files on disk so that they survive a loss of power.
+// Package durable writes files so that they survive a loss of power.
 //
-// A file that a process needs at its next start is written by WriteFile, or by the caller and then
-// given its name by Commit:
+// A file that a process needs at its next start is written by WriteFile, or written by the caller
+// and renamed by Commit:
 //
 //	temporary name → write → fsync → rename → fsync of the folder
 //
-// After a loss of power the name stands for the old content or for the new one, and after WriteFile
-// or Commit has returned for the new one. A file without its fsync may be empty under its new name;
-// a name without the fsync of its folder may be gone. MkdirAll does the same for folders. Tests
-// follow what reaches the disk with Watch.
+// After a loss of power, the name refers to the old content or to the new content; once WriteFile
+// or Commit has returned, it refers to the new content. Without the fsync of the file, the new name
+// may refer to an empty file; without the fsync of the folder, the name may be missing. MkdirAll
+// does the same for folders. Tests observe with Watch what reaches the disk.
 package durable
 
 import (
@@ -37,7 +37,7 @@ func Watch(w func(Sync)) (stop func()) {
 	return func() { watcher.Store(nil) }
 }
 
-func told(s Sync) {
+func notify(s Sync) {
 	if w := watcher.Load(); w != nil {
 		(*w)(s)
 	}
@@ -48,7 +48,7 @@ func File(f *os.File) error {
 	if err := f.Sync(); err != nil {
 		return err
 	}
-	told(Sync{Path: f.Name()})
+	notify(Sync{Path: f.Name()})
 	return nil
 }
 
@@ -67,7 +67,7 @@ func OpenFolder(d *os.File, path string) error {
 	if err := d.Sync(); err != nil && !errors.Is(err, syscall.EINVAL) { // file systems without fsync of folders need none
 		return err
 	}
-	told(Sync{Path: path, Folder: true})
+	notify(Sync{Path: path, Folder: true})
 	return nil
 }
 

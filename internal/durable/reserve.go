@@ -92,9 +92,20 @@ func (r *Reserve) Scarce() bool { return r.free() < r.size }
 
 // free is how many bytes the disk has left.
 func (r *Reserve) free() int64 {
-	var disk syscall.Statfs_t
-	if err := syscall.Statfs(filepath.Dir(r.path), &disk); err != nil {
+	free, _, err := Room(filepath.Dir(r.path))
+	if err != nil {
 		return 1 << 62 // nobody knows
 	}
-	return int64(disk.Bavail) * int64(disk.Bsize) //nolint:unconvert // likewise
+	return free
+}
+
+// Room returns how many bytes the disk of a folder has, and how many of them this process may still
+// take.
+func Room(folder string) (free, size int64, err error) {
+	var disk syscall.Statfs_t
+	if err := syscall.Statfs(folder, &disk); err != nil {
+		return 0, 0, err
+	}
+	block := int64(disk.Bsize) //nolint:unconvert // other systems have other types
+	return int64(disk.Bavail) * block, int64(disk.Blocks) * block, nil
 }

@@ -1,10 +1,9 @@
-// Package duty gives what a Coordinator does by itself, without being asked.
+// Package duty implements the background duties of the Coordinator.
 //
-// The central types: Retention, which takes out of use what retention rules drop and what newer
-// versions replaced; and Follower, which tells it, and the servers that load segments, what to look
-// at: what changed at once, everything once in a while. They work on the published timeline and on
-// the Rules, and write to the metastore through the narrow Store interface. What a rule means is in
-// package duty/rule; deleting unused segments is in duty/kill, forgetting what is no longer needed
-// in duty/clean, compaction in duty/compact; which of its segments a server loads is decided where
-// they are loaded.
+// The central types are Retention and Follower. Retention marks segments unused that retention
+// rules drop or that newer versions replaced. Follower calls Retention, and the duty that assigns
+// segments to servers, for changed datasources immediately and for all datasources once per period.
+// They read the published timeline and the Rules, and write to the metastore through the narrow
+// interface Store. Package duty/rule interprets rules, duty/kill deletes unused segments,
+// duty/clean deletes obsolete records, and duty/compact compacts.
 package duty

@@ -19,13 +19,13 @@ import (
 	"github.com/hengedb/henge/internal/timeline"
 )
 
-// RuleStore keeps retention rules.
+// RuleStore stores retention rules.
 type RuleStore interface {
 	AllRules(ctx context.Context) (map[string]json.RawMessage, error)
 }
 
-// Rules are the retention rules of all datasources as of the last Refresh. All methods are safe for
-// use by many goroutines.
+// Rules contains the retention rules of all datasources as of the last Refresh. All methods are
+// safe for use by many goroutines.
 type Rules struct {
 	store RuleStore
 
@@ -37,15 +37,15 @@ type Rules struct {
 	}
 }
 
-// NewRules returns the rules of a store, none before the first Refresh.
+// NewRules returns the rules of a store. It has no rules before the first Refresh.
 func NewRules(store RuleStore) *Rules {
 	r := &Rules{store: store}
 	r.mu.changed = make(chan struct{})
 	return r
 }
 
-// Refresh reads the rules anew. One list that can't be read is an error, and then all stay as they
-// were: to act by part of the rules would lose data.
+// Refresh reads the rules again. If one list can't be read, Refresh returns an error and keeps the
+// old rules of all datasources, because applying part of the rules would lose data.
 func (r *Rules) Refresh(ctx context.Context) error {
 	stored, err := r.store.AllRules(ctx)
 	if err != nil {
@@ -68,54 +68,54 @@ func (r *Rules) Refresh(ctx context.Context) error {
 	return nil
 }
 
-// Lists returns the rules, which must not be changed, and a channel that is closed when there are
-// newer ones.
+// Lists returns the rules, which must not be changed, and a channel that is closed when the rules
+// change.
 func (r *Rules) Lists() (lists map[string]rule.List, changed <-chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.mu.lists, r.mu.changed
 }
 
-// Visit is what a follower looks at.
+// Visit is the scope of one visit of a follower.
 type Visit struct {
 	State *timeline.State
-	// Rules are those of all datasources.
+	// Rules are the rules of all datasources.
 	Rules map[string]rule.List
-	// DataSources are those that may be affected, sorted: with All every one, else those whose
-	// segments changed since the visit before, also such as have none any more.
+	// DataSources are the datasources that may be affected, sorted. If All is set, these are all
+	// datasources; otherwise the datasources whose segments changed since the previous visit,
+	// including datasources that have no segments any more.
 	DataSources []string
 	All         bool
 }
 
-// Follower acts on the published timeline by the retention rules. Its work is driven by what
-// changes; rules that move with the time, and what went wrong, are caught by a look at everything
-// once a period.
+// Follower applies the retention rules to the published timeline. It acts on changes. A periodic
+// visit of all datasources handles rules that depend on the time, and errors.
 type Follower struct {
 	Published *timeline.Published
 	Rules     *Rules
-	// Period is the time between two looks at everything; Retry is that after one that failed.
+	// Period is the time between two visits of all datasources. Retry is the time until the next one
+	// if a visit failed.
 	Period, Retry time.Duration
-	// Wake, if not nil, asks for a look at everything.
+	// Wake, if not nil, triggers a visit of all datasources.
 	Wake  <-chan struct{}
 	Clock clock.Clock
 	Log   *slog.Logger
-	// Meter is told what becomes of segments; nil: nobody wants to know.
+	// Meter counts what happens to segments; may be nil.
 	Meter *obs.Meter
 }
 
-// Run calls visit until ctx is done: first for everything, then for what changed. visit returns an
-// error when something is left to do.
+// Run calls visit until ctx is done: first for all datasources, then for changed ones. visit
+// returns an error if work is left to do.
 func (f *Follower) Run(ctx context.Context, visit func(context.Context, Visit) error) error {
 	group, ctx := errgroup.WithContext(ctx)
 	advanced := make(chan struct{}, 1)
-	number := f.Published.Pin().Number() // before the first visit: nothing falls between the two
+	state := f.Published.Pin() // before the first visit: nothing falls between the two
 	group.Go(func() error {
 		for {
-			state, err := f.Published.Wait(ctx, number+1)
-			if err != nil {
+			var err error
+			if state, err = f.Published.Next(ctx, state); err != nil {
 				return nil // ctx is done
 			}
-			number = state.Number()
 			select {
 			case advanced <- struct{}{}:
 			default:
@@ -134,7 +134,7 @@ func (f *Follower) visits(ctx context.Context, advanced <-chan struct{}, visit f
 		wait := f.Period
 		if all { // what another process wrote is found here
 			if err := f.Rules.Refresh(ctx); err != nil && ctx.Err() == nil {
-				f.Log.ErrorContext(ctx, "retention rules could not be read; the last ones stay in force", "error", err)
+				f.Log.ErrorContext(ctx, "failed to read retention rules; using the last ones", "error", err)
 				wait = min(wait, f.Retry)
 			}
 		}
@@ -146,7 +146,7 @@ func (f *Follower) visits(ctx context.Context, advanced <-chan struct{}, visit f
 				if ctx.Err() != nil {
 					return
 				}
-				f.Log.ErrorContext(ctx, "retention rules could not be followed; it is tried again", "after", f.Retry, "error", err)
+				f.Log.ErrorContext(ctx, "failed to apply retention rules; retrying", "after", f.Retry, "error", err)
 				wait = min(wait, f.Retry)
 			}
 			if all || wait < f.Period {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -76,6 +77,11 @@ func TestFollowerVisitsWhatChanged(t *testing.T) {
 		t.Fatal(err)
 	}
 	expect("new rules", look{All: true, DataSources: []string{"other", "wiki"}, Rules: 1})
+	// A metastore that was restored goes on with lower numbers.
+	published.Reset(timeline.NewState(1, slices.Values([]*timeline.Segment{wiki})))
+	expect("the metastore was restored", look{DataSources: []string{"other", "wiki"}, Rules: 1})
+	advance(2, timeline.Added(other)...)
+	expect("a change after it", look{DataSources: []string{"other"}, Rules: 1})
 	stop()
 	if err := <-ended; err != nil {
 		t.Error(err)

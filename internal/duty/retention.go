@@ -11,14 +11,14 @@ import (
 	"github.com/hengedb/henge/internal/timeline"
 )
 
-// Store is what the duties need of the metastore.
+// Store is the part of the metastore that the duties use.
 type Store interface {
 	SettingStore
 	MarkUnused(ctx context.Context, fence metastore.Fence, dataSource string, selection metastore.Selection, entry *metastore.AuditEntry) (metastore.Marked, error)
 }
 
-// Retention marks segments unused that rules drop or that are overshadowed for good. Their bytes
-// stay until a kill task deletes them.
+// Retention marks segments unused if rules drop them or if they are permanently overshadowed. Their
+// files remain until a kill task deletes them.
 type Retention struct {
 	store  Store
 	follow *Follower
@@ -28,13 +28,13 @@ type Retention struct {
 	started int64
 }
 
-// NewRetention returns the duty, which acts when the follower says so. Its runs are noted in runs,
-// if that is not nil.
+// NewRetention returns the duty, which acts when the follower triggers it. It records its runs in
+// runs, if runs is not nil.
 func NewRetention(store Store, follow *Follower, runs *Runs) *Retention {
 	return &Retention{store: store, follow: follow, runs: runs, started: clock.Millis(follow.Clock)}
 }
 
-// Run applies the rules until ctx is done: to what changes at once, and to everything once a
+// Run applies the rules until ctx is done: immediately to changes, and to all datasources once per
 // period.
 func (d *Retention) Run(ctx context.Context) error {
 	return d.follow.Run(ctx, func(ctx context.Context, v Visit) error {
@@ -46,13 +46,13 @@ func (d *Retention) Run(ctx context.Context) error {
 
 // Outcome counts the segments of a round.
 type Outcome struct {
-	// Dropped and Overshadowed were marked unused.
+	// Dropped and Overshadowed are the numbers of segments that were marked unused.
 	Dropped, Overshadowed int
-	// Unmatched are those that no rule is about: they stay as they are.
+	// Unmatched is the number of segments that match no rule. They are unchanged.
 	Unmatched int
 }
 
-// Round looks once at the used segments of what is to be visited.
+// Round processes the used segments of the visited datasources once.
 func (d *Retention) Round(ctx context.Context, v Visit) (Outcome, error) {
 	var out Outcome
 	set, err := ReadSettings(ctx, d.store)
@@ -96,7 +96,7 @@ func (d *Retention) sweep(
 		}
 	}
 	if unmatched > 0 {
-		d.follow.Log.WarnContext(ctx, "no retention rule matches some segments; they stay as they are", "datasource", dataSource, "segments", unmatched)
+		d.follow.Log.WarnContext(ctx, "segments match no retention rule, and are kept unchanged", "datasource", dataSource, "segments", unmatched)
 		out.Unmatched += unmatched
 	}
 	n, err := d.mark(ctx, dataSource, dropped)

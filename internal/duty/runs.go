@@ -8,15 +8,16 @@ import (
 	"github.com/hengedb/henge/internal/obs"
 )
 
-// Runs remembers how often a group of duties ran and how long that took. All methods are safe for
+// Runs records how often a group of duties ran and how long the runs took. All methods are safe for
 // use by many goroutines.
 type Runs struct {
-	// Name is the group's, Duties are what it does, and Period is the longest time between two runs.
+	// Name is the name of the group, Duties are the names of its duties, and Period is the maximum
+	// time between two runs.
 	Name   string
 	Duties []string
 	Period time.Duration
 	Clock  clock.Clock
-	// Meter is told how long each run takes; nil: nobody wants to know.
+	// Meter records the duration of each run; may be nil.
 	Meter *obs.Meter
 
 	mu struct {
@@ -27,17 +28,18 @@ type Runs struct {
 	}
 }
 
-// RunStats is what is known of the runs so far.
+// RunStats are the statistics of the runs so far.
 type RunStats struct {
 	Count int64
-	// Start and End are those of the last run; zero if there was none.
+	// Start and End are the times of the last run; zero if there was none.
 	Start, End time.Time
-	// Runtime and Gap are the averages of the time a run takes, and of that between the beginnings of
-	// two.
+	// Runtime and Gap are the average duration of a run and the average time between the starts of two
+	// runs.
 	Runtime, Gap time.Duration
 }
 
-// Begin notes that a run begins; the function that it returns notes its end. Nil does nothing.
+// Begin records the start of a run. The function that it returns records the end. Begin of a nil
+// Runs does nothing.
 func (r *Runs) Begin() (end func()) {
 	if r == nil {
 		return func() {}
@@ -64,7 +66,7 @@ func (r *Runs) Begin() (end func()) {
 	}
 }
 
-// Stats returns what is known so far.
+// Stats returns the statistics so far.
 func (r *Runs) Stats() RunStats {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -15,8 +15,8 @@ import (
 // its key and kind in the audit history.
 const SettingName = "coordinator.config"
 
-// Settings is the Coordinator's dynamic configuration: settings that change while it runs. The API
-// reads and writes it, duties obey it. What each member means is in SettingDocs.
+// Settings is the Coordinator's dynamic configuration: settings that can change while it runs. The
+// API reads and writes it, duties apply it. SettingDocs describes each member.
 type Settings struct {
 	MillisToWaitBeforeDeleting     int64             `json:"millisToWaitBeforeDeleting"`
 	MergeBytesLimit                int64             `json:"mergeBytesLimit"`
@@ -42,7 +42,7 @@ type Settings struct {
 	CloneServers                   map[string]string `json:"cloneServers"`
 }
 
-// DefaultSettings returns the configuration of a cluster for which nobody has set anything.
+// DefaultSettings returns the default configuration.
 func DefaultSettings() Settings {
 	return Settings{
 		MillisToWaitBeforeDeleting: 900_000, MergeBytesLimit: 524_288_000, MergeSegmentsLimit: 100, MaxSegmentsToMove: 100, ReplicantLifetime: 15,
@@ -53,7 +53,7 @@ func DefaultSettings() Settings {
 	}
 }
 
-// Validate refuses values that are out of range, and replaces null by an empty list or object.
+// Validate rejects values that are out of range, and replaces null by an empty list or object.
 func (s *Settings) Validate() error {
 	switch {
 	case s.KillTaskSlotRatio < 0 || s.KillTaskSlotRatio > 1:
@@ -80,8 +80,8 @@ func (s *Settings) Validate() error {
 // smartLifetime is the lifetime of replicants with smartSegmentLoading: then queues are long.
 const smartLifetime = 60
 
-// Lifetime returns how many periods a segment may wait to be loaded by a server before a warning is
-// logged.
+// Lifetime returns the number of periods that a segment may wait for loading by a server before a
+// warning is logged.
 func (s *Settings) Lifetime() int {
 	if s.SmartSegmentLoading {
 		return smartLifetime
@@ -89,12 +89,12 @@ func (s *Settings) Lifetime() int {
 	return s.ReplicantLifetime
 }
 
-// SettingStore keeps settings.
+// SettingStore stores settings.
 type SettingStore interface {
 	Setting(ctx context.Context, name string) (json.RawMessage, bool, error)
 }
 
-// ReadSettings returns the dynamic configuration as it is stored now, over the defaults.
+// ReadSettings returns the stored dynamic configuration, with defaults for missing members.
 func ReadSettings(ctx context.Context, store SettingStore) (Settings, error) {
 	set := DefaultSettings()
 	text, found, err := store.Setting(ctx, SettingName)
@@ -107,10 +107,10 @@ func ReadSettings(ctx context.Context, store SettingStore) (Settings, error) {
 	return set, nil
 }
 
-// NameSet is a list of names, read from an array or from text with commas.
+// NameSet is a list of names. In JSON it is an array or a comma-separated string.
 type NameSet []string
 
-// UnmarshalJSON reads both forms, each name once. Null leaves the set as it is.
+// UnmarshalJSON parses both forms and removes duplicates. Null leaves the set unchanged.
 func (s *NameSet) UnmarshalJSON(text []byte) error {
 	if string(text) == "null" {
 		return nil

@@ -6,6 +6,8 @@ import (
 
 	"github.com/hengedb/henge/internal/agg"
 	"github.com/hengedb/henge/internal/budget"
+	"github.com/hengedb/henge/internal/exec/keys"
+	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/segment"
 	"github.com/hengedb/henge/internal/vector"
@@ -17,17 +19,17 @@ type aggregation struct {
 	node  *plan.Aggregate
 	input []vector.Type
 	keys  []vector.Type // of the groups: the node's keys and, with grouping sets, the number of the set
-	// lexicons are those of the keys, until each worker has a table: these give up what is retired.
-	lexicons []*lexicon
-	specs    []agg.Spec // one per call
+	// dicts are those of the keys, until each worker has a table: these give up what is retired.
+	dicts []*keys.GlobalDict
+	specs []agg.Spec // one per call
 	// sets are the grouping sets; nil: one of all keys.
 	sets     [][]int
 	distinct []distinctRows
 	plain    []int // calls without DISTINCT
 	// unfinished says that intermediate values are wanted in place of results.
 	unfinished bool
-	// aside says how rows can be put aside; nil: they can't.
-	aside *scatterable
+	// partitionable says how rows can be partitioned; nil: they can't.
+	partitionable *partitionable
 }
 
 // distinctRows are the calls with DISTINCT over the same arguments and filter: they see each row of
@@ -38,8 +40,8 @@ type distinctRows struct {
 	calls  []int
 	// sorted wants the rows in the order of the arguments, as ARRAY_AGG(DISTINCT) promises.
 	sorted bool
-	// aside says how rows can be put aside.
-	aside *scatterable
+	// partitionable says how rows can be partitioned.
+	partitionable *partitionable
 	// each says that the argument is a multi-value string, of which the values are the arguments.
 	each bool
 }
@@ -48,11 +50,11 @@ func newAggregation(n *plan.Aggregate, env *Env) (*aggregation, error) {
 	a := &aggregation{env: env, node: n, input: types(n.Input.Columns()), sets: n.Sets}
 	for _, k := range n.Keys {
 		a.keys = append(a.keys, a.input[k])
-		a.lexicons = append(a.lexicons, env.lexicon(n.Input, k))
+		a.dicts = append(a.dicts, env.globalDict(n.Input, k))
 	}
 	if n.Sets != nil {
 		a.keys = append(a.keys, vector.Long)
-		a.lexicons = append(a.lexicons, nil)
+		a.dicts = append(a.dicts, nil)
 	}
 	for i, c := range n.Aggs {
 		a.specs = append(a.specs, c.Agg)
@@ -65,21 +67,21 @@ func newAggregation(n *plan.Aggregate, env *Env) (*aggregation, error) {
 			a.plain = append(a.plain, i)
 			continue
 		}
-		each := c.Agg.Name == "COUNT" && len(c.Args) == 1 && n.Input.Columns()[c.Args[0]].Type.Multi
+		each := f.Counts && len(c.Args) == 1 && n.Input.Columns()[c.Args[0]].Type.Multi
 		at := slices.IndexFunc(a.distinct, func(d distinctRows) bool {
 			return slices.Equal(d.args, c.Args) && d.filter == c.Filter && d.each == each
 		})
 		if at < 0 {
 			at = len(a.distinct)
-			a.distinct = append(a.distinct, distinctRows{args: c.Args, filter: c.Filter, each: each, aside: &scatterable{}})
+			a.distinct = append(a.distinct, distinctRows{args: c.Args, filter: c.Filter, each: each, partitionable: &partitionable{}})
 		}
 		d := &a.distinct[at]
 		d.calls = append(d.calls, i)
 		d.sorted = d.sorted || f.InOrder
 	}
-	a.aside = a.scatterableOf()
+	a.partitionable = a.partitionableOf()
 	// Check the calls now and not with the first row.
-	if _, err := newGrouper(a.keys, a.lexicons, a.specs, 0, env); err != nil {
+	if _, err := newGrouper(a.keys, a.dicts, a.specs, 0, env); err != nil {
 		return nil, err
 	}
 	return a, nil
@@ -93,6 +95,22 @@ type partialGroups struct {
 	distinct []*grouper
 	args     []*vector.Vector
 	keys     []*vector.Vector
+	dense    batchMemory
+	sieve    sieve
+}
+
+// batchMemory is what the rows of a selection are copied to, again with each batch: no state keeps
+// vectors.
+type batchMemory struct {
+	out       vector.Batch
+	gatherers []vector.Gatherer // by column
+}
+
+// sieve has the rows that the filter of one call lets through, until the next call.
+type sieve struct {
+	rows, groups []uint32
+	gatherers    []vector.Gatherer // by argument
+	args         []*vector.Vector
 }
 
 // newPartial returns the groups of a worker that takes its memory from memory.
@@ -101,28 +119,28 @@ func (a *aggregation) newPartial(memory *budget.Budget) (*partialGroups, error) 
 	env := *a.env
 	env.Budget = memory
 	var err error
-	if p.main, err = newGrouper(a.keys, a.lexicons, a.specs, 0, &env); err != nil {
+	if p.main, err = newGrouper(a.keys, a.dicts, a.specs, 0, &env); err != nil {
 		return nil, err
 	}
 	p.main.unfinished = a.unfinished
 	if p.main.table != nil {
-		p.main.aside = a.aside
+		p.main.partitionable = a.partitionable
 	}
 	for _, d := range a.distinct {
-		keys, lexicons := slices.Clone(a.keys), slices.Clone(a.lexicons)
+		keys, dicts := slices.Clone(a.keys), slices.Clone(a.dicts)
 		for _, arg := range d.args {
-			t, l := a.input[arg], a.env.lexicon(a.node.Input, arg)
+			t, l := a.input[arg], a.env.globalDict(a.node.Input, arg)
 			if d.each {
 				t, l = t.Elem(), nil
 			}
-			keys, lexicons = append(keys, t), append(lexicons, l)
+			keys, dicts = append(keys, t), append(dicts, l)
 		}
-		g, err := newGrouper(keys, lexicons, nil, 0, &env)
+		g, err := newGrouper(keys, dicts, nil, 0, &env)
 		if err != nil {
 			return nil, err
 		}
 		if a.sets == nil {
-			g.aside = d.aside
+			g.partitionable = d.partitionable
 		}
 		p.distinct = append(p.distinct, g)
 	}
@@ -162,7 +180,7 @@ func (p *partialGroups) start() {
 // add folds a batch.
 func (p *partialGroups) add(ctx context.Context, b *vector.Batch) error {
 	if b.Sel != nil {
-		b = p.a.compact(b)
+		b = p.compact(b)
 	}
 	if p.a.sets == nil {
 		if err := p.addSet(b, -1); err != nil {
@@ -184,24 +202,30 @@ func (p *partialGroups) add(ctx context.Context, b *vector.Batch) error {
 	return nil
 }
 
-// compact is Batch.Compact for the columns that are used.
-func (a *aggregation) compact(b *vector.Batch) *vector.Batch {
-	out := &vector.Batch{N: len(b.Sel), Cols: make([]*vector.Vector, len(b.Cols))}
+// compact is Batch.Compact for the columns that are used. The batch is valid until the next call.
+func (p *partialGroups) compact(b *vector.Batch) *vector.Batch {
+	d := &p.dense
+	if len(d.gatherers) < len(b.Cols) {
+		d.gatherers = make([]vector.Gatherer, len(b.Cols))
+		d.out.Cols = make([]*vector.Vector, len(b.Cols))
+	}
+	d.out.N = len(b.Sel)
+	clear(d.out.Cols)
 	use := func(c int) {
-		if c >= 0 && out.Cols[c] == nil {
-			out.Cols[c] = b.Cols[c].Gather(b.Sel)
+		if c >= 0 && d.out.Cols[c] == nil {
+			d.out.Cols[c] = d.gatherers[c].Gather(b.Cols[c], b.Sel)
 		}
 	}
-	for _, k := range a.node.Keys {
+	for _, k := range p.a.node.Keys {
 		use(k)
 	}
-	for _, c := range a.node.Aggs {
+	for _, c := range p.a.node.Aggs {
 		use(c.Filter)
 		for _, arg := range c.Args {
 			use(arg)
 		}
 	}
-	return out
+	return &d.out
 }
 
 // keyColumns returns the key columns of b under grouping set number set, -1: there are no sets.
@@ -248,7 +272,7 @@ func (p *partialGroups) addSet(b *vector.Batch, set int) error {
 				continue
 			}
 		}
-		if err := p.distinct[i].meet(cols, n); err != nil {
+		if err := p.distinct[i].addDistinct(cols, n); err != nil {
 			return err
 		}
 	}
@@ -257,7 +281,7 @@ func (p *partialGroups) addSet(b *vector.Batch, set int) error {
 
 // addPlain folds a batch into the calls without DISTINCT.
 func (p *partialGroups) addPlain(keys []*vector.Vector, b *vector.Batch) error {
-	if s := p.main.scatter; s != nil {
+	if s := p.main.partitioner; s != nil {
 		return s.add(keys, b.Cols, b.N)
 	}
 	groups := p.main.find(keys, b.N)
@@ -267,7 +291,7 @@ func (p *partialGroups) addPlain(keys []*vector.Vector, b *vector.Batch) error {
 		for _, arg := range call.Args {
 			p.args = append(p.args, b.Cols[arg])
 		}
-		if err := update(p.main.states[i], p.args, groups, b, call.Filter); err != nil {
+		if err := p.sieve.update(p.main.states[i], p.args, groups, b, call.Filter); err != nil {
 			return err
 		}
 	}
@@ -297,40 +321,51 @@ func eachValue(cols []*vector.Vector, n int) (out []*vector.Vector, rows int) {
 }
 
 // update folds the rows of b that the filter column, -1: none, lets through.
-func update(s agg.State, args []*vector.Vector, groups []uint32, b *vector.Batch, filter int) error {
+func (s *sieve) update(state agg.State, args []*vector.Vector, groups []uint32, b *vector.Batch, filter int) error {
 	if filter < 0 {
-		return s.Update(args, groups, b.N)
+		return state.Update(args, groups, b.N)
 	}
-	rows := trueRows(b.Cols[filter], b.N)
-	switch len(rows) {
+	s.rows = appendTrueRows(s.rows[:0], b.Cols[filter], b.N)
+	switch len(s.rows) {
 	case 0:
 		return nil
 	case b.N:
-		return s.Update(args, groups, b.N)
+		return state.Update(args, groups, b.N)
 	}
-	few := make([]*vector.Vector, len(args))
+	if len(s.gatherers) < len(args) {
+		s.gatherers = make([]vector.Gatherer, len(args))
+	}
+	s.args = s.args[:0]
 	for i, a := range args {
-		few[i] = a.Gather(rows)
+		s.args = append(s.args, s.gatherers[i].Gather(a, s.rows))
 	}
-	var some []uint32
-	if groups != nil {
-		some = make([]uint32, len(rows))
-		for i, r := range rows {
-			some[i] = groups[r]
-		}
+	if groups == nil {
+		return state.Update(s.args, nil, len(s.rows))
 	}
-	return s.Update(few, some, len(rows))
+	s.groups = vector.Sized(s.groups, len(s.rows))
+	for i, r := range s.rows {
+		s.groups[i] = groups[r]
+	}
+	return state.Update(s.args, s.groups, len(s.rows))
 }
 
-// trueRows returns the rows in which a BOOLEAN column is true.
-func trueRows(v *vector.Vector, n int) []uint32 {
-	rows := make([]uint32, 0, n)
-	for i := range n {
-		if !v.IsNull(i) && v.LongAt(i) > 0 {
-			rows = append(rows, uint32(i))
+// appendTrueRows appends the rows in which a BOOLEAN column is true to out.
+func appendTrueRows(out []uint32, v *vector.Vector, n int) []uint32 {
+	if v.Const || v.Valid != nil {
+		for i := range n {
+			if !v.IsNull(i) && v.LongAt(i) > 0 {
+				out = append(out, uint32(i))
+			}
 		}
+		return out
 	}
-	return rows
+	k := len(out)
+	out = slices.Grow(out, n)[:k+n]
+	for i, x := range v.Longs[:n] { // without a branch to mispredict
+		out[k] = uint32(i)
+		k += one(x > 0)
+	}
+	return out[:k]
 }
 
 // fit reserves what all tables take, and spills the largest ones until they fit.
@@ -375,14 +410,14 @@ func (a *aggregation) finish(ctx context.Context, workers []*partialGroups) (*gr
 		if err := segment.Guard(func() error {
 			for _, g := range sets {
 				if g.table != nil {
-					g.table.settleMet()
+					g.table.SettleDistinct()
 				}
 			}
 			return nil
 		}); err != nil {
 			return nil, err
 		}
-		if done, err := a.countMet(mains[0], sets, d); done || err != nil {
+		if done, err := a.countDistinct(mains[0], sets, d); done || err != nil {
 			if err != nil {
 				return nil, err
 			}
@@ -475,4 +510,43 @@ func (a *aggregation) sortArgs(rows Operator, d distinctRows) Operator {
 		keys = append(keys, key)
 	}
 	return newSortOf(rows, types, keys, 0, -1, a.env)
+}
+
+// globalDict returns the global dictionary of the string column that column of node is, as a scan
+// reads it; nil: it is none.
+func (e *Env) globalDict(node plan.Node, column int) *keys.GlobalDict {
+	if e.GlobalDicts == nil {
+		return nil
+	}
+	for {
+		switch n := node.(type) {
+		case *plan.Scan:
+			if c := n.Out[column]; c.Type.Runtime() == vector.String && !c.Type.Multi {
+				return e.GlobalDicts.Of(n.DataSource, c.Name)
+			}
+			return nil
+		case *plan.Filter:
+			node = n.Input
+		case *plan.Project:
+			c, ok := n.Exprs[column].(*expr.Column)
+			if !ok {
+				return nil
+			}
+			node, column = n.Input, c.Index
+		case *plan.Join:
+			if column >= len(n.Left.Columns()) {
+				return nil
+			}
+			node = n.Left
+		case *plan.Union:
+			for _, in := range n.Ins[1:] {
+				if e.globalDict(in, column) == nil {
+					return nil
+				}
+			}
+			node = n.Ins[0] // tables that are put together have many texts in common
+		default:
+			return nil
+		}
+	}
 }

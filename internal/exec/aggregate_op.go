@@ -6,6 +6,7 @@ import (
 
 	"github.com/hengedb/henge/internal/agg"
 	"github.com/hengedb/henge/internal/budget"
+	"github.com/hengedb/henge/internal/exec/operator"
 	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/vector"
 )
@@ -17,11 +18,12 @@ type aggregateOp struct {
 	a        *aggregation
 	pipeline *Pipeline // or
 	input    Operator
-	far      *farRows // groups of other servers; nil: there are none
+	remote   *remoteRows // groups of other servers; nil: there are none
 	kept     *keptGroups
 
 	partials []*partialGroups
 	parts    *groupParts // nil: nothing was grouped yet
+	top      *topKeys    // which groups are wanted, by a column of the node; nil: all
 	out      *groupSource
 }
 
@@ -37,34 +39,35 @@ func mergesSketches(n *plan.Aggregate) bool {
 }
 
 // openAggregate makes the pipeline or the operator of an Aggregate node. Unless the caller does not
-// care, groups come in the order of their keys, as clients of the reference system are used to.
-func openAggregate(ctx context.Context, n *plan.Aggregate, env *Env) (*Pipeline, Operator, error) {
+// care, groups come in the order of their keys, as clients of Druid are used to. See quirk Q007.
+func openAggregate(ctx context.Context, n *plan.Aggregate, env *Env, w wants) (*Pipeline, Operator, error) {
 	a, err := newAggregation(n, env)
 	if err != nil {
 		return nil, nil, err
 	}
 	o := &aggregateOp{a: a}
-	rows := env.unordered()
+	rows := w.unordered()
 	if mergesGroups(n) {
-		rows = env.inOrder()
+		rows = w.inOrder()
 	}
-	if o.pipeline, o.input, err = openParts(ctx, n.Input, rows.needing(aggregateNeeds(n))); err != nil {
+	rows.bounds = wantsBounds(n)
+	if o.pipeline, o.input, err = openParts(ctx, n.Input, env, rows.needing(aggregateNeeds(n))); err != nil {
 		return nil, nil, err
 	}
 	if len(n.Order) > 0 {
 		in := o.input
 		if o.pipeline != nil {
-			in, o.pipeline = lent(newGather(o.pipeline)), nil
+			in, o.pipeline = operator.CheckLifetime(newGather(o.pipeline)), nil
 		}
 		o.input = newSort(in, n.Input.Columns(), n.Order, 0, -1, env)
 	}
-	o.openFar(n, env)
+	o.openRemote(n, env)
 	o.kept = takeKept(n, o.pipeline, env)
 	if len(n.Keys) == 0 {
 		return nil, o, nil
 	}
 	p := &Pipeline{env: env, parted: o}
-	if env.anyOrder {
+	if w.anyOrder {
 		return p, nil, nil
 	}
 	keys := make([]plan.SortKey, len(n.Keys))
@@ -77,14 +80,14 @@ func openAggregate(ctx context.Context, n *plan.Aggregate, env *Env) (*Pipeline,
 	return nil, sorted, nil
 }
 
-// openFar has other servers group what they hold of the input.
-func (o *aggregateOp) openFar(n *plan.Aggregate, env *Env) {
-	if o.pipeline == nil || o.pipeline.there == nil {
+// openRemote has other servers group what they hold of the input.
+func (o *aggregateOp) openRemote(n *plan.Aggregate, env *Env) {
+	if o.pipeline == nil || o.pipeline.remote == nil {
 		return
 	}
 	plain := plan.WithInputs(n, []plan.Node{o.pipeline.fragment()})
-	o.far = &farRows{remote: o.pipeline.there, fragment: &Fragment{
-		Plan: plain, Groups: true, Far: env.far(o.pipeline.nodes(n)),
+	o.remote = &remoteRows{remote: o.pipeline.remote, fragment: &Fragment{
+		Plan: plain, Groups: true, Remote: env.remoteProfile(o.pipeline.nodes(n)),
 	}}
 }
 
@@ -107,11 +110,21 @@ func (o *aggregateOp) source(bool) partSource { return o.reader() }
 func (o *aggregateOp) short() bool { return false }
 
 func (o *aggregateOp) reader() *groupSource {
-	s := &groupSource{parts: o.parts}
+	s := &groupSource{parts: o.parts, top: o.top}
 	if o.a.sets != nil {
 		s.finish = o.withoutSet
 	}
 	return s
+}
+
+// narrowTop has groups left out that lie beyond the last row of a top-N. It reports false if their
+// results are not known to tell.
+func (o *aggregateOp) narrowTop(k *topKeys) bool {
+	if o.a.sets != nil || k.column < len(o.a.keys) || o.a.node.Columns()[k.column].Type.Runtime() != vector.Long {
+		return false
+	}
+	o.top = k
+	return true
 }
 
 // withoutSet turns the number of the grouping set into the grouping id, or drops it.
@@ -158,8 +171,8 @@ func (o *aggregateOp) consume(ctx context.Context) error {
 			return err
 		}
 	}
-	if o.far != nil {
-		if err := o.far.begin(ctx); err != nil {
+	if o.remote != nil {
+		if err := o.remote.begin(ctx); err != nil {
 			return err
 		}
 	}
@@ -170,7 +183,7 @@ func (o *aggregateOp) consume(ctx context.Context) error {
 		}
 		o.partials = append(o.partials, p)
 	}
-	o.a.lexicons = nil
+	o.a.dicts = nil
 	o.shareFiles()
 	if s := newSummary(o.a, o.pipeline, len(o.partials)); s != nil {
 		o.pipeline.blocks = func(ctx context.Context, worker int, in *scanner, from, to int) (int, error) {
@@ -191,17 +204,17 @@ func (o *aggregateOp) consume(ctx context.Context) error {
 	}
 	// Workers that merge side by side need shares of the memory; one that does so alone takes what the
 	// others have left.
-	sideBySide := o.far != nil && len(o.partials) >= leastMergers
+	sideBySide := o.remote != nil && len(o.partials) >= parallelMergeMinWorkers
 	if sideBySide {
-		if err := o.absorbFar(ctx, o.partials); err != nil {
+		if err := o.absorbRemote(ctx, o.partials); err != nil {
 			return err
 		}
 	}
 	for _, p := range o.partials {
 		p.pool()
 	}
-	if o.far != nil && !sideBySide {
-		if err := o.absorbFar(ctx, o.partials[:1]); err != nil {
+	if o.remote != nil && !sideBySide {
+		if err := o.absorbRemote(ctx, o.partials[:1]); err != nil {
 			return err
 		}
 	}
@@ -234,7 +247,7 @@ func (o *aggregateOp) memories() []*budget.Budget {
 	}
 	free := memory.Free()
 	most := o.pipeline.Workers()
-	if n := min(o.a.env.Threads, len(sourcesOf(o.far))); n >= leastMergers {
+	if n := min(o.a.env.Threads, len(sourcesOf(o.remote))); n >= parallelMergeMinWorkers {
 		most = max(most, n)
 	}
 	if o.pipeline.short() && slices.ContainsFunc(o.a.specs, func(s agg.Spec) bool { return agg.Lookup(s.Name).InOrder }) {
@@ -251,15 +264,16 @@ func (o *aggregateOp) memories() []*budget.Budget {
 	return shares
 }
 
-// leastMergers is from how many workers on they merge what other servers have grouped side by side:
-// a group then meets another one twice, which two or three workers don't make up for.
-const leastMergers = 4
+// parallelMergeMinWorkers is the number of workers from which they merge what other servers have
+// grouped side by side: a group then meets another one twice, which two or three workers don't make
+// up for.
+const parallelMergeMinWorkers = 4
 
-func sourcesOf(far *farRows) []Operator {
-	if far == nil {
+func sourcesOf(remote *remoteRows) []Operator {
+	if remote == nil {
 		return nil
 	}
-	return far.streams
+	return remote.streams
 }
 
 // shareFiles lets the workers spill into the same files.
@@ -282,8 +296,8 @@ func (o *aggregateOp) Close() {
 	for _, p := range o.partials {
 		p.close()
 	}
-	if o.far != nil {
-		o.far.Close()
+	if o.remote != nil {
+		o.remote.Close()
 	}
 	o.kept.close()
 	if o.pipeline != nil {

@@ -10,7 +10,9 @@ import (
 	"testing"
 
 	"github.com/hengedb/henge/internal/agg"
+	"github.com/hengedb/henge/internal/budget"
 	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/exec/keys"
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/plan"
@@ -177,11 +179,12 @@ func TestGroupKeysOfEveryType(t *testing.T) {
 	})
 }
 
-// TestFrontAgreesWithTable feeds batches whose dictionaries, encodings and ranges change, so that
-// the front is made, dropped and made again, and compares each number with a plain map.
-func TestFrontAgreesWithTable(t *testing.T) {
+// TestDirectTableAgreesWithTable feeds batches whose dictionaries, encodings and ranges change, so
+// that the direct-address table is made, dropped and made again, and compares each number with a
+// plain map.
+func TestDirectTableAgreesWithTable(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 1))
-	table := newKeyTable([]vector.Type{str, long, str}, nil)
+	table := keys.NewTable([]vector.Type{str, long, str}, nil)
 	want := map[string]uint32{}
 	for round := range 2000 {
 		n := 1 + r.IntN(50)
@@ -194,7 +197,7 @@ func TestFrontAgreesWithTable(t *testing.T) {
 		if r.IntN(5) == 0 {
 			k = vector.Constant(long, int64(round%7), n)
 		}
-		for i, g := range table.find([]*vector.Vector{s, k, s2}, n) {
+		for i, g := range table.Find([]*vector.Vector{s, k, s2}, n) {
 			key := fmt.Sprintf("%#v %#v %#v", s.ValueAt(i), k.ValueAt(i), s2.ValueAt(i))
 			if w, ok := want[key]; ok && w != g {
 				t.Fatalf("round %d: key %s has numbers %d and %d", round, key, w, g)
@@ -206,7 +209,7 @@ func TestFrontAgreesWithTable(t *testing.T) {
 			}
 		}
 	}
-	keys := table.keys(0, table.len())
+	keys := table.Keys(0, table.Len())
 	for key, g := range want {
 		if got := fmt.Sprintf("%#v %#v %#v", keys[0].ValueAt(int(g)), keys[1].ValueAt(int(g)), keys[2].ValueAt(int(g))); got != key {
 			t.Errorf("number %d gives key %s, want %s", g, got, key)
@@ -305,5 +308,24 @@ func TestWorkersShareLittleMemory(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// Tables that are put together share the numbers of the first one; texts that are computed have
+// none.
+func TestUnionsHaveTheGlobalDictOfTheirFirstTable(t *testing.T) {
+	env := &Env{GlobalDicts: keys.NewGlobalDicts(budget.Root(1 << 20))}
+	a, b := scanOf(nil, "s", "word"), scanOf(nil, "word", "s")
+	b.DataSource = "other"
+	computed := &plan.Project{Input: b, Exprs: []expr.Expr{column(0, str), &expr.Literal{Value: "x", T: expr.Of(expr.Varchar)}},
+		Names: []string{"a", "b"}}
+	if got := env.globalDict(&plan.Union{Ins: []plan.Node{a, b}, Out: a.Out}, 1); got == nil || got != env.globalDict(a, 1) {
+		t.Errorf("the union has %v, want that of its first table", got)
+	}
+	if got := env.globalDict(&plan.Union{Ins: []plan.Node{a, computed}, Out: a.Out}, 0); got == nil || got != env.globalDict(a, 0) {
+		t.Errorf("the union has %v, want that of its first table", got)
+	}
+	if got := env.globalDict(&plan.Union{Ins: []plan.Node{a, computed}, Out: a.Out}, 1); got != nil {
+		t.Errorf("a union with computed texts has %v, want none", got)
 	}
 }

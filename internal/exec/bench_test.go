@@ -11,6 +11,7 @@ import (
 	"github.com/hengedb/henge/internal/budget"
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/expr/catalog"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/segment"
@@ -114,16 +115,16 @@ func BenchmarkQueries(b *testing.B) {
 	// The sum of the ranks of the groups of m1 and m2, nearly as many as there are rows, among those
 	// of the same m1, by their counts.
 	rank := &plan.Aggregate{Input: &plan.Window{Input: group(benchScan(nil, "m1", "m2"), []int{0, 1}, call("COUNT", long)), Partition: []int{0},
-		Order: []plan.SortKey{{Column: 2, Desc: true}}, Calls: []plan.WindowCall{window("RANK", long, wholeFrame)}},
+		Order: []plan.SortKey{{Column: 2, Desc: true}}, Calls: []plan.WindowCall{windowOf("RANK", long, wholeFrame)}},
 		Aggs: typed([]vector.Type{long, double, long, long}, call("SUM", long, 3))}
-	sum, err := expr.NewCall(expr.MustLookup("+"), []expr.Expr{column(0, long), number1(2)}, fault.Span{})
+	sum, err := expr.NewCall(catalog.MustLookup("+"), []expr.Expr{column(0, long), number1(2)}, fault.Span{})
 	if err != nil {
 		b.Fatal(err)
 	}
 	spans := &plan.Project{Input: benchScan(compare(b, "<", column(0, long), number1(500)), "m1"), Exprs: []expr.Expr{column(0, long), sum}, Names: []string{"from", "to"}}
 	// The sum of the row numbers of each m1 in the order of m2.
 	number := &plan.Aggregate{Input: &plan.Window{Input: benchScan(nil, "m1", "m2"), Partition: []int{0}, Order: []plan.SortKey{{Column: 1}},
-		Calls: []plan.WindowCall{window("ROW_NUMBER", long, wholeFrame)}}, Aggs: typed([]vector.Type{long, double, long}, call("SUM", long, 2))}
+		Calls: []plan.WindowCall{windowOf("ROW_NUMBER", long, wholeFrame)}}, Aggs: typed([]vector.Type{long, double, long}, call("SUM", long, 2))}
 	distinct := call("COUNT", long, 0)
 	distinct.Distinct = true
 	for _, c := range []struct {

@@ -6,6 +6,7 @@ import (
 	"github.com/hengedb/henge/internal/agg"
 	"github.com/hengedb/henge/internal/budget"
 	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/exec/operator"
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/plan"
@@ -19,17 +20,17 @@ const maxBuckets = 2_000_000
 // buckets lists the starts of the buckets between the first and the last row that the segments of a
 // scan have, within the intervals asked for. It does not depend on how they are spread over
 // segments.
-func buckets(ctx context.Context, n *plan.Buckets, env *Env) (Operator, error) {
+func buckets(ctx context.Context, n *plan.Buckets, env *Env, w wants) (Operator, error) {
 	scan := n.Scan()
 	if scan == nil { // nothing can be in the intervals
-		return noRows{}, nil
+		return operator.None{}, nil
 	}
-	first, last, known, err := timeSpan(ctx, scan, env)
+	first, last, known, err := timeSpan(ctx, scan, env, w)
 	switch {
 	case err != nil:
 		return nil, err
 	case !known:
-		return noRows{}, nil
+		return operator.None{}, nil
 	}
 	spans := []chrono.Interval{{Start: first, End: n.Granularity.Next(last)}}
 	if scan.Intervals != nil {
@@ -57,22 +58,22 @@ func buckets(ctx context.Context, n *plan.Buckets, env *Env) (Operator, error) {
 		}
 	}
 	if len(starts) == 0 {
-		return noRows{}, nil
+		return operator.None{}, nil
 	}
-	return newBatches(&vector.Batch{N: len(starts), Cols: []*vector.Vector{vector.FromLongs(starts)}}, env.BatchRows), nil
+	return operator.Batches(&vector.Batch{N: len(starts), Cols: []*vector.Vector{vector.FromLongs(starts)}}, env.BatchRows), nil
 }
 
 // timeSpan returns the times of the first and the last row that the segments of a scan have, known:
 // there are rows. The segments know, and where other servers hold some, all rows of the datasource
 // are asked.
-func timeSpan(ctx context.Context, scan *plan.Scan, env *Env) (first, last int64, known bool, err error) {
+func timeSpan(ctx context.Context, scan *plan.Scan, env *Env, w wants) (first, last int64, known bool, err error) {
 	time := plan.Column{Name: plan.TimeColumn, Type: expr.Of(expr.Timestamp).NotNull()}
 	if len(scan.Out) == 0 { // a scan without columns need not open segments, and does not know their times then
 		timed := *scan
 		timed.Out = []plan.Column{time}
 		scan = &timed
 	}
-	leaves, there, err := env.leaves(ctx, scan, nil)
+	leaves, remote, err := env.leaves(ctx, scan.OnlyBounds(), nil)
 	if err != nil {
 		return 0, 0, false, err
 	}
@@ -86,7 +87,7 @@ func timeSpan(ctx context.Context, scan *plan.Scan, env *Env) (first, last int64
 		}
 		l.Reader.Release()
 	}
-	if there == nil {
+	if remote == nil {
 		return first, last, known, nil
 	}
 	ends := &plan.Aggregate{Input: &plan.Scan{DataSource: scan.DataSource, Out: []plan.Column{time}, Limit: -1}}
@@ -94,7 +95,7 @@ func timeSpan(ctx context.Context, scan *plan.Scan, env *Env) (first, last int64
 		ends.Aggs = append(ends.Aggs, plan.AggCall{Agg: agg.Spec{Name: name, Args: []vector.Type{vector.Long}}, Args: []int{0}, Filter: -1, Name: name,
 			Type: time.Type.OrNull(true)})
 	}
-	op, err := build(ctx, ends, env)
+	op, err := build(ctx, ends, env, w)
 	if err != nil {
 		return 0, 0, false, err
 	}

@@ -4,16 +4,19 @@ import (
 	"context"
 
 	"github.com/hengedb/henge/internal/budget"
+	"github.com/hengedb/henge/internal/exec/join"
+	"github.com/hengedb/henge/internal/exec/operator"
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/invariant"
 	"github.com/hengedb/henge/internal/plan"
+	"github.com/hengedb/henge/internal/vector"
 )
 
-// Build makes the operators of a plan. The right sides of joins are read while it does. The caller
-// closes what it returns.
+// Build builds the operators of a plan, and reads the right sides of joins. The caller closes the
+// result.
 //
-// Neither Build nor the operator's Next panic: what goes wrong inside is a fault.
+// Neither Build nor Next of the operator panics: they return internal failures as faults.
 func Build(ctx context.Context, node plan.Node, env *Env) (Operator, error) {
 	env = env.withDefaults(ctx)
 	if env.Profile != nil {
@@ -22,7 +25,7 @@ func Build(ctx context.Context, node plan.Node, env *Env) (Operator, error) {
 	return begin(ctx, env, func(ctx context.Context) (Operator, *sharing, error) {
 		own := *env
 		own.sharing = &sharing{}
-		op, err := build(ctx, node, &own)
+		op, err := build(ctx, node, &own, wants{})
 		if err != nil {
 			own.sharing.close()
 			return nil, nil, err
@@ -31,98 +34,99 @@ func Build(ctx context.Context, node plan.Node, env *Env) (Operator, error) {
 	})
 }
 
-func build(ctx context.Context, node plan.Node, env *Env) (Operator, error) {
-	p, op, err := open(ctx, node, env)
+func build(ctx context.Context, node plan.Node, env *Env, w wants) (Operator, error) {
+	p, op, err := open(ctx, node, env, w)
 	if p != nil {
-		return lent(newGather(p)), nil
+		return operator.CheckLifetime(newGather(p)), nil
 	}
 	return op, err
 }
 
 // open makes the pipeline that node is, or else its operator. The caller closes what it gets.
-func open(ctx context.Context, node plan.Node, env *Env) (*Pipeline, Operator, error) {
+func open(ctx context.Context, node plan.Node, env *Env, w wants) (*Pipeline, Operator, error) {
 	env = env.profiling(node)
-	p, op, err := openNode(ctx, node, env)
+	p, op, err := openNode(ctx, node, env, w)
 	if p != nil {
-		p.need = env.need
+		p.need = w.need
 	}
 	if op != nil {
 		op = env.profile.over(op)
 		if !lasting(node) {
-			op = lent(op)
+			op = operator.CheckLifetime(op)
 		}
 	}
 	return p, op, err
 }
 
-func openNode(ctx context.Context, node plan.Node, env *Env) (*Pipeline, Operator, error) {
-	need := env.need
-	env = env.needing(nil)
-	if reads := env.reads; reads != nil {
-		p, err := openScan(ctx, node.(*plan.Scan), reads, env.reading(nil))
+func openNode(ctx context.Context, node plan.Node, env *Env, w wants) (*Pipeline, Operator, error) {
+	if w.reads != nil {
+		p, err := openScan(ctx, node.(*plan.Scan), w.reads, env, w.bounds)
 		return p, nil, err
 	}
+	need := w.need
 	switch n := node.(type) {
 	case *plan.Scan:
 		if n.Time != 0 {
 			op, err := buildOrderedScan(ctx, n, env)
 			return nil, op, err
 		}
-		p, err := openScan(ctx, n, readingOf(n), env)
+		p, err := openScan(ctx, n, readingOf(n), env, w.bounds)
 		return p, nil, err
 	case *plan.Filter:
 		cond, err := expr.Compile(n.Cond, env.Expr)
 		if err != nil {
 			return nil, nil, err
 		}
-		inner := env.needing(and(need, newColumnSet(n).addExpr(n.Cond)))
-		return chain(ctx, step{node: n}, n.Input, inner, func(in Operator) Operator { return &filterOp{input: in, cond: cond} })
+		inner := w.needing(and(need, newColumnSet(n).addExpr(n.Cond)))
+		return chain(ctx, step{node: n}, n.Input, env, inner, func(in Operator) Operator { return &filterOp{input: in, cond: cond} })
 	case *plan.Project:
 		exprs, err := compileProjection(n.Exprs, env.Expr)
 		if err != nil {
 			return nil, nil, err
 		}
-		s, inner := step{node: n}, env
+		s, inner := step{node: n}, w
 		if scan, ok := n.Input.(*plan.Scan); ok && scan.Time == 0 {
 			var reads *reading
-			reads, s.here = readingUnder(n, scan)
-			inner = env.reading(reads)
+			reads, s.local = readingUnder(n, scan)
+			inner = w.reading(reads)
 		}
 		used := newColumnSet(n.Input)
 		for _, e := range n.Exprs {
 			used.addExpr(e)
 		}
-		return chain(ctx, s, n.Input, inner.needing(used), func(in Operator) Operator {
+		return chain(ctx, s, n.Input, env, inner.needing(used), func(in Operator) Operator {
 			return &projectOp{input: in, exprs: exprs, memory: budget.NewAccount(env.Budget)}
 		})
 	case *plan.Unnest:
-		return chain(ctx, step{node: n, need: need}, n.Input, env.needing(unnestNeeds(n, need)), func(in Operator) Operator { return newUnnest(n, need, in, env) })
+		return chain(ctx, step{node: n, need: need}, n.Input, env, w.needing(unnestNeeds(n, need)), func(in Operator) Operator {
+			return newUnnest(n, need, in, env)
+		})
 	case *plan.Join:
-		return openJoin(ctx, n, need, env)
+		return openJoin(ctx, n, env, w)
 	case *plan.Aggregate:
-		return openAggregate(ctx, n, env)
+		return openAggregate(ctx, n, env, w)
 	case *plan.Window:
-		return openWindow(ctx, n, env)
+		return openWindow(ctx, n, env, w)
 	case *plan.Buckets:
-		op, err := buckets(ctx, n, env)
+		op, err := buckets(ctx, n, env, w.needing(nil))
 		return nil, op, err
 	case *plan.Union:
-		return openUnion(ctx, n, need, env)
+		return openUnion(ctx, n, env, w)
 	case *plan.Shared:
-		return nil, env.sharing.reader(n, env), nil
+		return nil, env.sharing.reader(n, env, w.needing(nil)), nil
 	}
-	op, err := buildStream(ctx, node, need, env)
+	op, err := buildStream(ctx, node, env, w)
 	return nil, op, err
 }
 
 // chain appends a step to the pipeline of its input, or if that is none puts an operator on it.
-func chain(ctx context.Context, s step, input plan.Node, env *Env, make func(Operator) Operator) (*Pipeline, Operator, error) {
-	p, op, err := open(ctx, input, env)
+func chain(ctx context.Context, s step, input plan.Node, env *Env, w wants, make func(Operator) Operator) (*Pipeline, Operator, error) {
+	p, op, err := open(ctx, input, env, w)
 	switch {
 	case err != nil:
 		return nil, nil, err
 	case p != nil && p.limited() && !keepsRows([]step{s}):
-		return nil, make(lent(newGather(p))), nil
+		return nil, make(operator.CheckLifetime(newGather(p))), nil
 	case p != nil:
 		p.steps = append(p.steps, s)
 		return p, nil, nil
@@ -133,31 +137,36 @@ func chain(ctx context.Context, s step, input plan.Node, env *Env, make func(Ope
 // openJoin reads the right side of a join, so that the left one can stream. A right side that fits
 // in memory is shared by the workers of the left pipeline, which is opened before: what the joins
 // below look for is looked for in the right side, too.
-func openJoin(ctx context.Context, n *plan.Join, need []bool, env *Env) (*Pipeline, Operator, error) {
-	inner := env.unordered()
+func openJoin(ctx context.Context, n *plan.Join, env *Env, w wants) (*Pipeline, Operator, error) {
+	inner := w.unordered()
 	if n.Kind != plan.Right && n.Kind != plan.Full {
-		inner = env // the rows come in the order of the left ones, those of one of them in the order of the right ones
+		inner = w // the rows come in the order of the left ones, those of one of them in the order of the right ones
 	}
-	leftNeed, rightNeed, need := joinNeeds(n, need)
-	if _, err := newJoinProbe(n, need, env); err != nil {
+	leftNeed, rightNeed, need := joinNeeds(n, w.need)
+	options := env.joinOptions()
+	if err := join.Check(n, need, options); err != nil {
 		return nil, nil, err
 	}
-	rows, right, err := open(ctx, n.Right, inner.needing(rightNeed))
+	rows, right, err := open(ctx, n.Right, env, inner.needing(rightNeed))
 	if err != nil {
 		return nil, nil, err
 	}
-	if rows != nil && (rows.there != nil || rows.rowsLeft != nil) { // others send rows too, or the first rows are wanted
-		rows, right = nil, lent(newGather(rows))
+	if rows != nil && (rows.remote != nil || rows.rowsLeft != nil) { // others send rows too, or the first rows are wanted
+		rows, right = nil, operator.CheckLifetime(newGather(rows))
 	}
-	p, left, err := open(ctx, n.Left, inner.needing(leftNeed))
+	p, left, err := open(ctx, n.Left, env, inner.needing(leftNeed))
 	if err != nil {
 		closeOpened(rows, right)
 		return nil, nil, err
 	}
 	if p != nil && rows != nil {
-		p.lend(n, rows)
+		p.shareRuntimeFilters(n, rows)
 	}
-	b, err := buildJoin(ctx, n, rows, right, 0, env)
+	var parts join.Morsels
+	if rows != nil {
+		parts = rightMorsels{rows}
+	}
+	b, err := join.NewBuild(ctx, n, parts, right, options)
 	if err != nil {
 		closeOpened(p, left)
 		return nil, nil, err
@@ -165,24 +174,45 @@ func openJoin(ctx context.Context, n *plan.Join, need []bool, env *Env) (*Pipeli
 	if p != nil {
 		outer := n.Kind == plan.Right || n.Kind == plan.Full
 		switch {
-		case !b.inMemory():
-		case !outer && (p.there == nil || !p.limited() && b.sendable()):
-			p.steps = append(p.steps, step{node: n, build: b, need: need, implied: p.narrow(n, b, need)})
+		case !b.InMemory():
+		case !outer && (p.remote == nil || !p.limited() && sendable(b)):
+			p.steps = append(p.steps, step{node: n, build: b, need: need, fullyFiltered: p.pushRuntimeFilters(n, b, need)})
 			return p, nil, nil
-		case outer && p.there == nil && b.mark():
-			p.narrow(n, b, need)
-			p.steps = append(p.steps, step{node: n, build: b, need: need, outer: &unmatched{marks: b.marks}})
+		case outer && p.remote == nil && b.Mark():
+			p.pushRuntimeFilters(n, b, need)
+			p.steps = append(p.steps, step{node: n, build: b, need: need, outer: b.Outer()})
 			return p, nil, nil
 		}
-		left = lent(newGather(p))
+		left = operator.CheckLifetime(newGather(p))
 	}
-	op, err := newJoin(n, need, left, b, b.facts, env)
+	op, err := join.New(n, need, left, b, options)
 	if err != nil {
 		left.Close()
-		b.close()
+		b.Close()
 		return nil, nil, err
 	}
 	return nil, op, nil
+}
+
+// joinOptions is what joins take from the query.
+func (e *Env) joinOptions() *join.Options {
+	return &join.Options{
+		Resources: e.resources(), Expr: e.Expr, Threads: e.Threads, AtOnce: e.atOnce, MaxRows: e.MaxSubqueryRows, MaxBytes: e.MaxSubqueryBytes,
+	}
+}
+
+// rightMorsels is a pipeline as the right side of a join.
+type rightMorsels struct{ *Pipeline }
+
+// Read is part of join.Morsels.
+func (p rightMorsels) Read(ctx context.Context, begin func(workers int), takes func(worker, morsel int),
+	add func(ctx context.Context, worker int, b *vector.Batch) error) error {
+	if err := p.prepare(ctx); err != nil {
+		return err
+	}
+	n := p.Workers()
+	begin(n)
+	return p.runMorsels(ctx, n, takes, add)
 }
 
 // closeOpened closes what open returned.
@@ -195,10 +225,10 @@ func closeOpened(p *Pipeline, op Operator) {
 }
 
 // buildStream makes the operators that are never part of a pipeline.
-func buildStream(ctx context.Context, node plan.Node, need []bool, env *Env) (Operator, error) {
+func buildStream(ctx context.Context, node plan.Node, env *Env, w wants) (Operator, error) {
 	switch n := node.(type) {
 	case *plan.Inline:
-		return newBatches(n.Rows, env.BatchRows), nil
+		return operator.Batches(n.Rows, env.BatchRows), nil
 	case *plan.External:
 		if env.Externals == nil {
 			return nil, fault.Unsupported("External data can't be read here")
@@ -212,15 +242,15 @@ func buildStream(ctx context.Context, node plan.Node, need []bool, env *Env) (Op
 		if err != nil {
 			return nil, err
 		}
-		return newBatches(rows, env.BatchRows), nil
+		return operator.Batches(rows, env.BatchRows), nil
 	case *plan.Limit:
-		return over(ctx, n.Input, env.needing(need), func(in Operator) (Operator, error) {
+		return over(ctx, n.Input, env, w, func(in Operator) (Operator, error) {
 			return &limitOp{input: in, offset: n.Offset, count: n.Count}, nil
 		})
 	case *plan.Sort:
-		return buildSort(ctx, n, need, env)
+		return buildSort(ctx, n, env, w)
 	case *plan.SetOp:
-		left, right, err := both(ctx, n.Left, n.Right, env.unordered())
+		left, right, err := both(ctx, n.Left, n.Right, env, w.needing(nil).unordered())
 		if err != nil {
 			return nil, err
 		}
@@ -230,8 +260,8 @@ func buildStream(ctx context.Context, node plan.Node, need []bool, env *Env) (Op
 }
 
 // over builds the input of an operator and the operator on it.
-func over(ctx context.Context, input plan.Node, env *Env, make func(Operator) (Operator, error)) (Operator, error) {
-	in, err := build(ctx, input, env)
+func over(ctx context.Context, input plan.Node, env *Env, w wants, make func(Operator) (Operator, error)) (Operator, error) {
+	in, err := build(ctx, input, env, w)
 	if err != nil {
 		return nil, err
 	}
@@ -243,11 +273,11 @@ func over(ctx context.Context, input plan.Node, env *Env, make func(Operator) (O
 	return op, nil
 }
 
-func both(ctx context.Context, l, r plan.Node, env *Env) (left, right Operator, err error) {
-	if left, err = build(ctx, l, env); err != nil {
+func both(ctx context.Context, l, r plan.Node, env *Env, w wants) (left, right Operator, err error) {
+	if left, err = build(ctx, l, env, w); err != nil {
 		return nil, nil, err
 	}
-	if right, err = build(ctx, r, env); err != nil {
+	if right, err = build(ctx, r, env, w); err != nil {
 		left.Close()
 		return nil, nil, err
 	}

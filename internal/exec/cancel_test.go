@@ -18,6 +18,7 @@ import (
 
 	"github.com/hengedb/henge/internal/budget"
 	"github.com/hengedb/henge/internal/clock"
+	"github.com/hengedb/henge/internal/exec/scheduler"
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/vector"
@@ -184,7 +185,7 @@ func TestTenHeavyQueriesShareCoresAndMemory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sched := NewScheduler(2, clock.System())
+	sched := scheduler.New(2, clock.System())
 	plans := heavyPlans()
 	count := func(node plan.Node, env *Env) (rows int, err error) {
 		op, err := Build(t.Context(), node, env)

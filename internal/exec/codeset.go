@@ -4,6 +4,7 @@ import (
 	"iter"
 	"math/bits"
 
+	"github.com/hengedb/henge/internal/exec/keys"
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/segment"
 	"github.com/hengedb/henge/internal/vector"
@@ -102,25 +103,25 @@ func codesOfTexts(texts []string, c segment.Column, n int) (*codeSet, error) {
 }
 
 // codesOfKeys returns the codes of a set of texts in the dictionary of a column, of n entries.
-func codesOfKeys(keys *keySet, c segment.Column, n int) (*codeSet, error) {
+func codesOfKeys(keys *keys.Set, c segment.Column, n int) (*codeSet, error) {
 	const few = 1 << 10
-	if keys.n < few && keys.n < n {
-		return codesOfTexts(keys.texts, c, n)
+	if keys.N < few && keys.N < n {
+		return codesOfTexts(keys.Texts, c, n)
 	}
 	dict, err := c.Dict()
 	if err != nil {
 		return nil, err
 	}
 	s := noCodes(n)
-	if keys.n < n/8 {
-		for _, t := range keys.texts {
+	if keys.N < n/8 {
+		for _, t := range keys.Texts {
 			if code, found := dict.Lookup(t); found {
 				s.add(code)
 			}
 		}
 	} else {
 		for code := range uint32(n) {
-			if keys.hasText(dict.Value(code)) {
+			if keys.HasText(dict.Value(code)) {
 				s.add(code)
 			}
 		}

@@ -1,48 +1,61 @@
-// Package exec gives the operators: it runs a plan and yields its rows as batches.
+// Package exec implements the operators: it runs a plan and yields its rows as batches.
 //
-// The central types are Operator, which is pulled for batches, and Env, all that a query's
-// operators share: memory, spill files, threads, and the interfaces through which the owner of the
-// tables hands out segments. Build makes operators of a plan node.
+// The central types are Operator, which is pulled for batches, and Env, the resources that the
+// operators of a query share: memory, spill files, threads, and the interfaces through which the
+// owner of the tables supplies segments. Build converts a plan node into operators.
 //
-// The bottom of most plans is a chain of filters, projections, unnests and joins with small right
-// sides over a scan. Such a chain is a Pipeline: its rows are cut into morsels (runs of rows of one
-// segment) that workers take one by one, each with programs and buffers of its own. The groups of
-// an aggregation come in parts and are the bottom of a pipeline, too. Who consumes a pipeline
-// either gets each worker's batches where they arise (aggregates and sorts, which keep partial
-// results per worker and merge them) or gathers them into one stream. All other operators run in
+// The bottom of most plans is a Pipeline: a scan with filters, projections, unnests and joins with
+// small right sides above it. The rows of the scan are divided into morsels (runs of rows of one
+// segment). Each worker takes one morsel at a time, and has its own programs and buffers. The
+// groups of an aggregation are also divided into parts and can be the bottom of a pipeline.
+// Aggregates and sorts consume the batches of each worker directly, keep partial results per worker
+// and merge them. Other consumers gather the batches into one stream. All other operators run in
 // the goroutine that pulls.
 //
-//	build.go root.go                plan nodes to pipelines and operators, and what is above all of them; need.go: which columns anybody looks at
-//	pipeline.go gather.go           workers, and their batches in one stream; scheduler.go: how queries share the cores
-//	fragment.go groupsout.go        parts that run on other servers, and the merging of what they give
-//	scan.go orderedscan.go          segments to batches; scan_condition.go: what the filter asks of rows; scan_plan.go, scan_index.go,
-//	                                scan_term.go, scan_number.go: what that means in one segment; codeset.go, keyset.go; narrow.go: what joins ask
-//	                                scan_aside.go: few rows of several batches as one
-//	filter.go project.go limit.go union.go unnest.go inline.go
-//	aggregate*.go grouper.go        grouping; scatter.go: rows put aside when there are many groups (manygroups.go); groupparts.go,
-//	                                indexedparts.go, mergegroups.go: what workers have, made one, part by part; groupfiles.go: groups that do
-//	                                not fit in memory
-//	summary.go                      blocks of rows by what segments know of them, in place of their rows
-//	keytable.go keycolumn.go        numbers for keys: words (keywords.go), hash table (keyprobe.go); keyindex.go, keydeal.go, front.go: arrays in
-//	                                place of hashing; keymet.go: sets of words
-//	lexicon.go interner.go          numbers for text: of all queries, of one table
-//	join*.go                        hash joins and nested loops; joinbuild.go, joinrows.go: the right side, read by all workers; jointable.go, joinhash.go,
-//	                                joinfind.go: its rows by key, joinrange.go: in the order of a value
-//	sort.go merge.go sortbound.go   sorting and top-N
-//	setop.go
-//	window*.go                      windows over partitions in memory; window_parts.go: by many workers; window_long*.go: over a partition that
-//	                                does not fit, in pages.go
-//	buckets.go                      times at which there may be no rows
-//	shared.go                       what is computed once and read in several places
-//	profile*.go                     what each operator does, here and on other servers, for EXPLAIN ANALYZE
-//	partitions.go                   rows that do not fit in memory, in files by the hash of their keys
+//	build.go root.go        plan nodes to pipelines and operators, and the root operator;
+//	                        which joins run within a pipeline
+//	wants.go need.go        requirements of a node on its input: order, columns
+//	pipeline.go gather.go   workers, and their batches in one stream
+//	fragment.go             parts that run on other servers, and merging of their results
+//	groupsout.go            the same for groups
+//	scan.go orderedscan.go  segments to batches
+//	scan_condition.go       conditions of the filter; runtime_filter.go: runtime filters of joins
+//	scan_plan.go            conditions within one segment: scan_index.go, scan_term.go, codeset.go,
+//	                        scan_number.go
+//	scan_pending.go         sparse rows of several batches, collected into one batch
+//	filter.go project.go limit.go union.go unnest.go setop.go
+//	aggregate*.go           grouping, with the tables of grouper.go
+//	partitioner.go          radix partitioning of rows when there are many groups (group.go)
+//	groupparts.go           merging of the groups of workers, part by part: indexedparts.go,
+//	                        mergegroups.go
+//	groupfiles.go           groups that do not fit in memory
+//	summary.go              blocks of rows answered from their statistics
+//	sort.go                 sorting and top-N of the rows of all workers
+//	window.go               windows, in parallel by partition if that is cheaper
+//	buckets.go              time buckets without rows
+//	shared.go               common subplans, computed once
+//	profile*.go             counters of each operator, local and remote, for EXPLAIN ANALYZE
 //
-// What holds:
-//  1. Goroutines are started by Group only; a panic in one becomes the query's failure, with its stack in the log.
-//  2. Whatever buffers rows reserves their memory first. What can't be reserved goes to a spill file, or is refused with a fault.
-//  3. Every operator calls stop with its context once per batch: it ends there when the query is cancelled, and lets others compute.
-//  4. Text in a batch may lie in a mapped segment. It stays valid until the operators are closed; what lives longer copies it.
+// Invariants:
+//  1. Goroutines are started by Group only; a panic in one fails the query and logs the stack.
+//  2. An operator that buffers rows reserves their memory first. If the reservation fails, it
+//     spills to a file or fails with a fault.
+//  3. Every operator calls stop (scheduler.Yield) with its context once per batch: the call returns
+//     an error if the query is cancelled, and lets other queries compute.
+//  4. Strings of a batch may point into a mapped segment. They are valid until the operators are
+//     closed; code that keeps them longer copies them.
 //
-// Elsewhere: expressions (package expr), aggregate states (agg), segments (segment), where
-// fragments run (dispatch).
+// Packages below exec:
+//
+//	operator   the interface of operators, and shared resources
+//	scheduler  sharing of the cores between queries
+//	extsort    sorted runs, in memory and in files
+//	spill      rows that do not fit in memory, by number and by key hash
+//	join       hash joins, joins by binary search, nested loops
+//	window     window functions over sorted partitions, in memory or on disk
+//	keys       numbers for keys of groups and joins
+//	progress   progress of queries
+//
+// Elsewhere: expressions (expr), aggregate states (agg), segments (segment), placement of fragments
+// (dispatch).
 package exec

@@ -6,9 +6,9 @@ import (
 	"github.com/hengedb/henge/internal/timeline"
 )
 
-// DomainOf returns what the filter of a scan lets through of its columns of texts, as far as that
-// is seen in comparisons with constants: all rows that the filter keeps are in it. Segments whose
-// shard specs have nothing of it need not be read.
+// DomainOf returns the values of string columns that pass the filter of a scan, as far as
+// comparisons with constants determine them. It contains all rows that the filter keeps. Segments
+// whose shard specs do not overlap the domain need not be read.
 func DomainOf(scan *plan.Scan) timeline.Domain {
 	d := timeline.Domain{}
 	points := map[string]bool{}

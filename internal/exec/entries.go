@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/hengedb/henge/internal/agg"
 	"github.com/hengedb/henge/internal/segment"
 	"github.com/hengedb/henge/internal/vector"
 )
@@ -34,7 +35,7 @@ type segmentEntries struct {
 	left    int            // rows
 }
 
-// newEntries returns how the segments under a pipeline can be met by their entries, nil if they
+// newEntries returns how the segments under a pipeline can be read by their entries, nil if they
 // can't.
 func newEntries(a *aggregation, p *Pipeline) *entries {
 	if !p.projectsScan() || a.sets != nil || len(a.keys) > 0 || len(a.plain) > 0 || len(a.distinct) == 0 || len(a.node.Order) > 0 {
@@ -67,7 +68,7 @@ func (e *entries) take(ctx context.Context, p *partialGroups, in *scanner, from,
 	for i, d := range dicts {
 		set := p.distinct[i]
 		if in.plain(e.columns[i]).Info().Nulls > 0 && from == 0 {
-			if err := set.meet([]*vector.Vector{vector.Nulls(vector.String, 1)}, 1); err != nil {
+			if err := set.addDistinct([]*vector.Vector{vector.Nulls(vector.String, 1)}, 1); err != nil {
 				return 0, err
 			}
 		}
@@ -79,7 +80,7 @@ func (e *entries) take(ctx context.Context, p *partialGroups, in *scanner, from,
 			for k := range codes {
 				codes[k] = uint32(at + k)
 			}
-			if err := set.meet([]*vector.Vector{vector.FromCodes(codes, d)}, len(codes)); err != nil {
+			if err := set.addDistinct([]*vector.Vector{vector.FromCodes(codes, d)}, len(codes)); err != nil {
 				return 0, err
 			}
 			if err := p.fit(ctx); err != nil {
@@ -149,10 +150,10 @@ func allEntries(c segment.Column) *vector.Dict {
 	return d
 }
 
-// countMet gives the calls of d the number of different rows in sets, if they want no more than
-// that and it is known without numbering them. It empties the sets then.
-func (a *aggregation) countMet(main *grouper, sets []*grouper, d distinctRows) (done bool, err error) {
-	if len(a.keys) > 0 || slices.ContainsFunc(d.calls, func(c int) bool { return a.specs[c].Name != "COUNT" }) {
+// countDistinct gives the calls of d the number of different rows in sets, if they want no more
+// than that and it is known without numbering them. It empties the sets then.
+func (a *aggregation) countDistinct(main *grouper, sets []*grouper, d distinctRows) (done bool, err error) {
+	if len(a.keys) > 0 || slices.ContainsFunc(d.calls, func(c int) bool { return !agg.Lookup(a.specs[c].Name).Counts }) {
 		return false, nil
 	}
 	n, known := metCount(sets)
@@ -175,17 +176,17 @@ func (a *aggregation) countMet(main *grouper, sets []*grouper, d distinctRows) (
 func metCount(sets []*grouper) (n int64, known bool) {
 	first := sets[0].table
 	for _, g := range sets {
-		if g.table.len() > 0 || g.scatter != nil || g.files.used() || len(g.table.cols) != 1 || !first.sameWords(g.table) || first.cols[0].lexicon == nil {
+		if g.table.Len() > 0 || g.partitioner != nil || g.files.used() || len(g.table.Cols) != 1 || !first.SameWords(g.table) || first.Cols[0].GlobalDict == nil {
 			return 0, false
 		}
 	}
-	first.settleMet()
+	first.SettleDistinct()
 	for _, g := range sets[1:] {
-		first.takeMet(g.table)
+		first.TakeDistinct(g.table)
 	}
-	n = int64(first.met.Count(64 * len(first.met)))
-	if len(first.met) > 0 {
-		n -= int64(first.met[0] & 1) // the word of null
+	n = int64(first.Distinct.Count(64 * len(first.Distinct)))
+	if len(first.Distinct) > 0 {
+		n -= int64(first.Distinct[0] & 1) // the word of null
 	}
 	return n, true
 }

@@ -8,12 +8,12 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// Gather joins numbered streams of batches into one: first all batches of stream 0, then those of
-// stream 1, and so on. Streams are produced at the same time, by any goroutines, each by one at a
-// time; at most depth batches of each wait to be taken, so whoever produces a later stream stops
-// until it is its turn.
+// Gather concatenates numbered streams of batches: first all batches of stream 0, then those of
+// stream 1, and so on. Streams are produced concurrently by any goroutines, each stream by one at a
+// time. At most depth batches of each stream are buffered; the producer of a later stream then
+// waits for its turn.
 //
-// A batch belongs to the consumer once it was sent: producers must not reuse its memory.
+// The consumer owns a batch once it was sent: producers must not reuse its memory.
 type Gather struct {
 	depth int
 	// ended is closed by Finish: no more batches come.
@@ -27,7 +27,7 @@ type Gather struct {
 	turn int // of the consumer
 }
 
-// NewGather returns a gather of streams that may run depth batches ahead.
+// NewGather returns a Gather that buffers at most depth batches per stream.
 func NewGather(depth int) *Gather {
 	return &Gather{depth: depth, ended: make(chan struct{}), streams: map[int]chan *vector.Batch{}}
 }
@@ -43,8 +43,7 @@ func (g *Gather) stream(n int) chan *vector.Batch {
 	return c
 }
 
-// Send hands a batch over. It waits until there is room, and returns early with the cause if ctx is
-// done.
+// Send sends a batch. It waits until there is room, or returns the cause if ctx is done.
 func (g *Gather) Send(ctx context.Context, stream int, b *vector.Batch) error {
 	select {
 	case g.stream(stream) <- b:
@@ -54,13 +53,12 @@ func (g *Gather) Send(ctx context.Context, stream int, b *vector.Batch) error {
 	}
 }
 
-// End says that a stream has no more batches. Streams are numbered without gaps; each is ended
-// once.
+// End ends a stream. Stream numbers have no gaps; each stream is ended once.
 func (g *Gather) End(stream int) { close(g.stream(stream)) }
 
-// Finish says that no producer will send or end anything any more. Streams that were never begun
-// are empty. A failure, not nil, is given to the consumer, before batches that still wait. Only the
-// first call counts.
+// Finish ends all streams; producers must not call Send or End afterwards. Streams without batches
+// are empty. The consumer gets a non-nil failure before buffered batches. Only the first call has
+// an effect.
 func (g *Gather) Finish(err error) {
 	g.once.Do(func() {
 		g.mu.Lock()

@@ -16,6 +16,7 @@ import (
 
 	"github.com/hengedb/henge/internal/agg"
 	"github.com/hengedb/henge/internal/budget"
+	"github.com/hengedb/henge/internal/exec/keys"
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/vector"
@@ -39,10 +40,10 @@ var configs = []config{
 	{name: "shared", batch: 64, shared: true}, {name: "shared, spill", batch: 16, spill: 40 << 10, shared: true},
 	{name: "near", batch: 16, shared: true, many: manyGroups{near: 2, merge: 3}},
 	{name: "near, spill", batch: 16, spill: 40 << 10, many: manyGroups{near: 2, merge: 3}},
-	{name: "aside", batch: 16, shared: true, many: manyGroups{aside: 3, merge: 3}},
-	{name: "aside, spill", batch: 16, spill: 200 << 10, shared: true, many: manyGroups{aside: 3}},
-	{name: "dealt", batch: 16, many: manyGroups{near: 2, cache: 1, aside: 3}},
-	{name: "dealt, spill", batch: 16, spill: 200 << 10, many: manyGroups{near: 2, cache: 1, aside: 3}},
+	{name: "partitioned", batch: 16, shared: true, many: manyGroups{partition: 3, merge: 3}},
+	{name: "partitioned, spill", batch: 16, spill: 200 << 10, shared: true, many: manyGroups{partition: 3}},
+	{name: "striped", batch: 16, many: manyGroups{near: 2, cache: 1, partition: 3}},
+	{name: "striped, spill", batch: 16, spill: 200 << 10, many: manyGroups{near: 2, cache: 1, partition: 3}},
 }
 
 func (c config) env(t testing.TB) *Env {
@@ -76,7 +77,7 @@ func (c config) env(t testing.TB) *Env {
 // share gives env what the queries of a process have in common, beside the query's own memory.
 func (c config) share(env *Env) {
 	if c.shared {
-		env.Lexicons, env.Observations = NewLexicons(budget.Root(1<<20)), agg.NewObservations(budget.Root(1<<20))
+		env.GlobalDicts, env.Observations = keys.NewGlobalDicts(budget.Root(1<<20)), agg.NewObservations(budget.Root(1<<20))
 	}
 }
 
@@ -87,7 +88,30 @@ func rowsOf(t testing.TB, node plan.Node, env *Env) ([][]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	var out [][]any
+	return drained(t, node, op, env)
+}
+
+// unorderedRows is mustRows for whoever takes the rows in any order.
+func unorderedRows(t testing.TB, node plan.Node, env *Env) [][]any {
+	t.Helper()
+	env = env.withDefaults(t.Context())
+	op, err := begin(t.Context(), env, func(ctx context.Context) (Operator, *sharing, error) {
+		op, err := build(ctx, node, env, wants{anyOrder: true})
+		return op, nil, err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := drained(t, node, op, env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rows
+}
+
+// drained returns the rows of an operator of node, which it closes.
+func drained(t testing.TB, node plan.Node, op Operator, env *Env) (out [][]any, err error) {
+	t.Helper()
 	cols := node.Columns()
 	err = Protect(func() error {
 		return Drain(context.Background(), op, func(b *vector.Batch) error {

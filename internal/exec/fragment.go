@@ -7,42 +7,46 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/hengedb/henge/internal/exec/extsort"
+	"github.com/hengedb/henge/internal/exec/join"
+	"github.com/hengedb/henge/internal/exec/operator"
+	"github.com/hengedb/henge/internal/exec/scheduler"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// Fragment is the part of a plan that runs next to the segments of its one scan, by the operators
-// that would run it here: a chain over the scan, or one with a sort or an aggregation on it. What
-// many servers give is merged by the operator that would have merged the results of this process's
-// workers.
+// Fragment is the part of a plan that runs on the servers of the segments of its only scan, with
+// the same operators as in this process: a chain over the scan, optionally below a sort or an
+// aggregation. The operator that merges the results of local workers also merges the results of
+// other servers.
 type Fragment struct {
-	// Plan has one Scan. Right sides of its joins are constant rows.
+	// Plan has one Scan. The right sides of its joins are constant rows.
 	Plan plan.Node
-	// Need says which columns of Plan are looked at, nil: all. What is not may come as nulls.
+	// Need marks the needed columns of Plan; nil: all. Other columns may be nulls.
 	Need []bool
-	// Groups says that Plan is an Aggregate whose groups are wanted as keys and intermediate values
-	// (see groupsOut).
+	// Groups: Plan is an Aggregate, and its groups are returned as keys and intermediate values (see
+	// groupsOut).
 	Groups bool
-	// Streamed says that the rows come in an order that is the same whenever the fragment runs over
-	// the same segments: a stream that broke can go on elsewhere behind the rows that were given.
-	// Others are of use only when they are whole.
+	// Streamed: the order of the rows is the same whenever the fragment runs over the same segments,
+	// so that another server can continue a broken stream after the rows that were returned. The rows
+	// of other fragments are used only when they are complete.
 	Streamed bool
-	// Far, if not nil, is told by who runs the fragment what the operators did there.
-	Far *FarProfile
+	// Remote, if not nil, takes what the operators did on the servers that run the fragment.
+	Remote *RemoteProfile
 }
 
-// Cluster knows which segments are held by other servers.
+// Cluster knows the segments of other servers.
 type Cluster interface {
-	// Split returns the visible segments of a scan that this process reads, acquired as Tables does
-	// it, and who reads the others; nil: there are none.
-	Split(ctx context.Context, scan *plan.Scan, columns []string) (here []Leaf, there Remote, err error)
+	// Split returns the visible segments of a scan that this process reads, acquired as by Tables, and
+	// the remote segments, or nil if there are none.
+	Split(ctx context.Context, scan *plan.Scan, columns []string) (local []Leaf, remote Remote, err error)
 }
 
 // Remote are the segments of one scan that other servers read.
 type Remote interface {
-	// Open begins a fragment on all of them and returns a stream of rows for each part. ctx bounds
-	// what the streams do. Each is read by one goroutine at a time; the caller closes all.
+	// Open starts a fragment on all of them and returns a stream of rows for each part. The streams
+	// end when ctx is done. One goroutine at a time reads a stream; the caller closes all streams.
 	Open(ctx context.Context, f *Fragment) ([]Operator, error)
 }
 
@@ -58,9 +62,10 @@ func (e *Env) leaves(ctx context.Context, scan *plan.Scan, columns []string) ([]
 	return leaves, nil, err
 }
 
-// BuildFragment makes the operators of a fragment that another process asked for.
+// BuildFragment builds the operators of a fragment that another process requested.
 func BuildFragment(ctx context.Context, f *Fragment, env *Env) (Operator, error) {
-	env = env.withDefaults(ctx).needing(f.Need)
+	env = env.withDefaults(ctx)
+	w := wants{need: f.Need}
 	if env.Profile != nil {
 		env.Profile.begin(env)
 	}
@@ -72,9 +77,9 @@ func BuildFragment(ctx context.Context, f *Fragment, env *Env) (Operator, error)
 				op = own.profile.over(op)
 			}
 		case f.Streamed:
-			op, err = buildStreamed(ctx, f.Plan, env)
+			op, err = buildStreamed(ctx, f.Plan, env, w)
 		default:
-			op, err = build(ctx, f.Plan, env)
+			op, err = build(ctx, f.Plan, env, w)
 		}
 		return op, nil, err
 	})
@@ -82,8 +87,8 @@ func BuildFragment(ctx context.Context, f *Fragment, env *Env) (Operator, error)
 
 // buildStreamed makes a chain whose rows come in the order of the segments. A join that would not
 // fit in memory changes that order.
-func buildStreamed(ctx context.Context, node plan.Node, env *Env) (Operator, error) {
-	p, op, err := open(ctx, node, env)
+func buildStreamed(ctx context.Context, node plan.Node, env *Env, w wants) (Operator, error) {
+	p, op, err := open(ctx, node, env, w)
 	switch {
 	case err != nil:
 		return nil, err
@@ -91,7 +96,7 @@ func buildStreamed(ctx context.Context, node plan.Node, env *Env) (Operator, err
 		op.Close()
 		return nil, fault.ResourceLimit("The right side of a join does not fit in the memory of a server that holds segments of the query")
 	}
-	return lent(newGather(p)), nil
+	return operator.CheckLifetime(newGather(p)), nil
 }
 
 // maxSentBytes is the size of a join's right side up to which it is sent to where the left side's
@@ -99,7 +104,7 @@ func buildStreamed(ctx context.Context, node plan.Node, env *Env) (Operator, err
 const maxSentBytes = 8 << 20
 
 // sendable reports whether a join can run next to the segments of its left side.
-func (b *joinBuild) sendable() bool { return b.table.rows.Bytes() <= maxSentBytes }
+func sendable(b *join.Build) bool { return b.Rows().Bytes() <= maxSentBytes }
 
 // fragment returns the chain as a plan for other servers.
 func (p *Pipeline) fragment() plan.Node {
@@ -107,7 +112,7 @@ func (p *Pipeline) fragment() plan.Node {
 	for _, s := range p.steps {
 		switch n := s.node.(type) {
 		case *plan.Join:
-			right := &plan.Inline{Out: n.Right.Columns(), Rows: s.build.table.rows}
+			right := &plan.Inline{Out: n.Right.Columns(), Rows: s.build.Rows()}
 			node = plan.WithInputs(n, []plan.Node{node, right})
 		default:
 			node = plan.WithInputs(n, []plan.Node{node})
@@ -127,19 +132,19 @@ func (p *Pipeline) nodes(above ...plan.Node) []plan.Node {
 
 // limited reports whether the chain's scan stops after some rows of all servers together: only who
 // gathers them can count.
-func (p *Pipeline) limited() bool { return p.there != nil && p.scan.Limit >= 0 }
+func (p *Pipeline) limited() bool { return p.remote != nil && p.scan.Limit >= 0 }
 
 // openParts is open for those who merge what each worker and server makes of its part.
-func openParts(ctx context.Context, node plan.Node, env *Env) (*Pipeline, Operator, error) {
-	p, op, err := open(ctx, node, env)
+func openParts(ctx context.Context, node plan.Node, env *Env, w wants) (*Pipeline, Operator, error) {
+	p, op, err := open(ctx, node, env, w)
 	if p != nil && p.limited() {
-		return nil, lent(newGather(p)), nil
+		return nil, operator.CheckLifetime(newGather(p)), nil
 	}
 	return p, op, err
 }
 
-// farRows yields the rows of a fragment, one server's after the other's.
-type farRows struct {
+// remoteRows yields the rows of a fragment, one server's after the other's.
+type remoteRows struct {
 	remote   Remote
 	fragment *Fragment
 	streams  []Operator
@@ -157,7 +162,7 @@ type ready interface{ Ready() bool }
 
 // take gives a stream that nobody has taken, one that is there if there is one; false: all are. It
 // is for several goroutines.
-func (o *farRows) take() (Operator, bool) {
+func (o *remoteRows) take() (Operator, bool) {
 	o.taking.Lock()
 	defer o.taking.Unlock()
 	if o.taking.taken == nil {
@@ -174,24 +179,24 @@ func (o *farRows) take() (Operator, bool) {
 		}
 	}
 	o.taking.taken[next] = true
-	return farRun{o.streams[next]}, true
+	return remoteRun{o.streams[next]}, true
 }
 
 // begin lets the servers start.
-func (o *farRows) begin(ctx context.Context) (err error) {
+func (o *remoteRows) begin(ctx context.Context) (err error) {
 	if !o.begun {
 		o.begun = true
-		o.streams, err = o.remote.Open(withoutSlot(ctx), o.fragment)
+		o.streams, err = o.remote.Open(scheduler.WithoutSlot(ctx), o.fragment)
 	}
 	return err
 }
 
-func (o *farRows) Next(ctx context.Context) (*vector.Batch, error) {
+func (o *remoteRows) Next(ctx context.Context) (*vector.Batch, error) {
 	if err := o.begin(ctx); err != nil {
 		return nil, err
 	}
 	for o.at < len(o.streams) {
-		b, err := farRun{o.streams[o.at]}.Next(ctx)
+		b, err := remoteRun{o.streams[o.at]}.Next(ctx)
 		if !errors.Is(err, io.EOF) {
 			return b, err
 		}
@@ -200,36 +205,36 @@ func (o *farRows) Next(ctx context.Context) (*vector.Batch, error) {
 	return nil, io.EOF
 }
 
-func (o *farRows) Close() {
+func (o *remoteRows) Close() {
 	for _, s := range o.streams {
 		s.Close()
 	}
 }
 
 // runs returns the streams one by one, for merging.
-func (o *farRows) runs() []Operator {
+func (o *remoteRows) runs() []Operator {
 	out := make([]Operator, len(o.streams))
 	for i, s := range o.streams {
-		out[i] = farRun{s}
+		out[i] = remoteRun{s}
 	}
 	return out
 }
 
-// farRun is the stream of one server. Who waits for it does not compute.
-type farRun struct{ stream Operator }
+// remoteRun is the stream of one server. Who waits for it does not compute.
+type remoteRun struct{ stream Operator }
 
-func (o farRun) Next(ctx context.Context) (b *vector.Batch, err error) {
+func (o remoteRun) Next(ctx context.Context) (b *vector.Batch, err error) {
 	if err := stop(ctx); err != nil {
 		return nil, err
 	}
-	err = idle(ctx, func() error {
+	err = scheduler.Wait(ctx, func() error {
 		b, err = o.stream.Next(ctx)
 		return err
 	})
 	return b, err
 }
 
-func (o farRun) Close() {}
+func (o remoteRun) Close() {}
 
 // owned yields batches of its own that stay valid.
 type owned struct {
@@ -249,26 +254,26 @@ func (o *owned) Next(ctx context.Context) (*vector.Batch, error) {
 
 func (o *owned) Close() { o.input.Close() }
 
-// farOrdered gives the rows of a scan that is spread over servers in the order of time.
-type farOrdered struct {
-	*sorting
-	here Operator
-	far  *farRows
-	out  Operator
+// remoteOrdered gives the rows of a scan that is spread over servers in the order of time.
+type remoteOrdered struct {
+	*extsort.Spec
+	local  Operator
+	remote *remoteRows
+	out    Operator
 }
 
-func (o *farOrdered) Next(ctx context.Context) (*vector.Batch, error) {
+func (o *remoteOrdered) Next(ctx context.Context) (*vector.Batch, error) {
 	if o.out == nil {
-		if err := o.far.begin(ctx); err != nil {
+		if err := o.remote.begin(ctx); err != nil {
 			return nil, err
 		}
-		runs := append(o.far.runs(), &owned{o.here, o.types})
-		o.out = &limitOp{input: o.merge(runs), count: o.limit}
+		runs := append(o.remote.runs(), &owned{o.local, o.Types})
+		o.out = &limitOp{input: o.Merge(runs), count: o.Limit}
 	}
 	return o.out.Next(ctx)
 }
 
-func (o *farOrdered) Close() {
-	o.here.Close()
-	o.far.Close()
+func (o *remoteOrdered) Close() {
+	o.local.Close()
+	o.remote.Close()
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"sync/atomic"
 
+	"github.com/hengedb/henge/internal/exec/scheduler"
 	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/segment"
 	"github.com/hengedb/henge/internal/vector"
@@ -24,7 +25,7 @@ type gatherOp struct {
 	single *Worker
 	group  *Group
 	gather *Gather
-	far    *farRows // after those of this process; nil: there are none
+	remote *remoteRows // after those of this process; nil: there are none
 }
 
 func newGather(p *Pipeline) *gatherOp {
@@ -33,9 +34,9 @@ func newGather(p *Pipeline) *gatherOp {
 		// The first rows are wanted, not those of the quickest worker: count here.
 		o.limit, p.rowsLeft = p.scan.Limit, nil
 	}
-	if p.there != nil {
-		o.far = &farRows{remote: p.there, fragment: &Fragment{
-			Plan: p.fragment(), Need: p.need, Streamed: true, Far: p.env.far(p.nodes()),
+	if p.remote != nil {
+		o.remote = &remoteRows{remote: p.remote, fragment: &Fragment{
+			Plan: p.fragment(), Need: p.need, Streamed: true, Remote: p.env.remoteProfile(p.nodes()),
 		}}
 	}
 	return o
@@ -61,8 +62,8 @@ func (o *gatherOp) Next(ctx context.Context) (*vector.Batch, error) {
 		}
 	}
 	b, err := o.next(ctx)
-	if errors.Is(err, io.EOF) && o.far != nil {
-		b, err = o.far.Next(ctx)
+	if errors.Is(err, io.EOF) && o.remote != nil {
+		b, err = o.remote.Next(ctx)
 	}
 	if err != nil || o.limit < 0 {
 		return b, err
@@ -80,8 +81,8 @@ func (o *gatherOp) begin(ctx context.Context) error {
 	if err := o.p.prepare(ctx); err != nil {
 		return err
 	}
-	if o.far != nil && o.limit < 0 { // with a limit this process's rows may be enough
-		if err := o.far.begin(ctx); err != nil {
+	if o.remote != nil && o.limit < 0 { // with a limit this process's rows may be enough
+		if err := o.remote.begin(ctx); err != nil {
 			return err
 		}
 	}
@@ -95,12 +96,12 @@ func (o *gatherOp) begin(ctx context.Context) error {
 		return err
 	}
 	o.gather = NewGather(gatherDepth)
-	o.group = NewGroup(withoutSlot(ctx))
+	o.group = NewGroup(scheduler.WithoutSlot(ctx))
 	var working atomic.Int64
 	working.Store(int64(n))
 	for range n {
 		o.group.Go(func(ctx context.Context) error {
-			err := Protect(func() error { return o.p.env.Share.compute(ctx, o.work) })
+			err := Compute(ctx, o.p.env.Share, o.work)
 			if err != nil || working.Add(-1) == 0 {
 				o.gather.Finish(err)
 			}
@@ -112,7 +113,7 @@ func (o *gatherOp) begin(ctx context.Context) error {
 
 func (o *gatherOp) next(ctx context.Context) (b *vector.Batch, err error) {
 	if o.gather != nil {
-		err = idle(ctx, func() error {
+		err = scheduler.Wait(ctx, func() error {
 			b, err = o.gather.Next(ctx)
 			return err
 		})
@@ -139,7 +140,7 @@ func (o *gatherOp) work(ctx context.Context) error {
 		present = number
 	})
 	err = Drain(ctx, w, func(b *vector.Batch) error {
-		return idle(ctx, func() error { return o.gather.Send(ctx, present, b) })
+		return scheduler.Wait(ctx, func() error { return o.gather.Send(ctx, present, b) })
 	})
 	if err == nil && present >= 0 {
 		o.gather.End(present)
@@ -151,8 +152,8 @@ func (o *gatherOp) Close() {
 	if o.group != nil {
 		o.group.Stop()
 	}
-	if o.far != nil {
-		o.far.Close()
+	if o.remote != nil {
+		o.remote.Close()
 	}
 	o.p.Close()
 }

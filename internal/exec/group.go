@@ -5,12 +5,13 @@ import (
 	"context"
 	"sync"
 
+	"github.com/hengedb/henge/internal/exec/scheduler"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/segment"
 )
 
-// Group owns the goroutines of one operator. The first failure ends the group's context; Wait
-// returns it when all have ended.
+// Group owns the goroutines of one operator. The first failure ends the context of the group; Wait
+// returns it when all goroutines have ended.
 type Group struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
@@ -28,8 +29,8 @@ func NewGroup(ctx context.Context) *Group {
 // Context is done when a member failed, the group was stopped, or the context above is done.
 func (g *Group) Context() context.Context { return g.ctx }
 
-// Go starts f. A panic in it, also one that comes from a mapped file that can't be read, becomes
-// the group's failure.
+// Go starts f. A panic in f, including a failed read of a mapped file, becomes the failure of the
+// group.
 func (g *Group) Go(f func(ctx context.Context) error) {
 	g.wg.Go(func() {
 		if err := Protect(func() error { return f(g.ctx) }); err != nil {
@@ -58,18 +59,18 @@ func (e *Env) atOnce(ctx context.Context, n int, f func(ctx context.Context, i i
 	if n == 1 {
 		return f(ctx, 0)
 	}
-	g := NewGroup(withoutSlot(ctx))
+	g := NewGroup(scheduler.WithoutSlot(ctx))
 	for i := range n {
 		g.Go(func(ctx context.Context) error {
-			return e.Share.compute(ctx, func(ctx context.Context) error { return f(ctx, i) })
+			return e.Share.Compute(ctx, func(ctx context.Context) error { return f(ctx, i) })
 		})
 	}
-	return idle(ctx, g.Wait)
+	return scheduler.Wait(ctx, g.Wait)
 }
 
-// Protect runs f and turns a panic into an error: reads of mapped files that the disk can't serve
-// into a corruption fault, everything else into a defensive one that carries the stack for the log.
-// Query goroutines run nothing outside of it.
+// Protect runs f and converts a panic into an error: a failed read of a mapped file becomes a
+// corruption fault, any other panic becomes a defensive fault with the stack for the log. All code
+// of query goroutines runs inside Protect.
 func Protect(f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -82,15 +83,15 @@ func Protect(f func() error) (err error) {
 // manyGroups says how many groups are many, so that they are found and merged in other ways than
 // few. Zeros stand for what is measured to be best; tests say less.
 type manyGroups struct {
-	// near is from how many groups on keys are looked at for being near each other (keyindex.go):
+	// near is from how many groups on keys are looked at for being near each other (keys/index.go):
 	// fewer are found in the first caches anyway.
 	near int
 	// cache is how many bytes of an array by word and of values are found in a core's second cache,
 	// however many groups there are.
 	cache int
-	// aside is from how many groups on rows may be put aside (scatter.go): fewer fit in the second
-	// cache together.
-	aside int
+	// partition is the number of groups from which rows may be partitioned (partitioner.go): fewer fit
+	// in the second cache together.
+	partition int
 	// merge is from how many groups on workers' tables are merged on several cores (mergegroups.go,
 	// indexedparts.go).
 	merge int
@@ -100,6 +101,6 @@ type manyGroups struct {
 func (m *manyGroups) complete() {
 	m.near = cmp.Or(m.near, 1<<12)
 	m.cache = cmp.Or(m.cache, 1<<22)
-	m.aside = cmp.Or(m.aside, 1<<15)
+	m.partition = cmp.Or(m.partition, 1<<15)
 	m.merge = cmp.Or(m.merge, 1<<15)
 }

@@ -7,6 +7,8 @@ import (
 
 	"github.com/hengedb/henge/internal/agg"
 	"github.com/hengedb/henge/internal/budget"
+	"github.com/hengedb/henge/internal/exec/keys"
+	"github.com/hengedb/henge/internal/exec/spill"
 	"github.com/hengedb/henge/internal/vector"
 )
 
@@ -26,7 +28,7 @@ type grouper struct {
 	numeric bool  // all of them have numbers
 	level   int
 
-	table   *keyTable // nil: no keys, one group
+	table   *keys.Table // nil: no keys, one group
 	states  []agg.State
 	room    int // groups that the states have memory for: more double it
 	account budget.Account
@@ -34,20 +36,21 @@ type grouper struct {
 	// unfinished says that intermediate values are wanted in place of results.
 	unfinished bool
 
-	// aside says how rows can be put aside when there are many groups, nil: they can't. They are since
-	// scatter is there.
-	aside   *scatterable
-	scatter *scatter
-	rows    int // met so far
-	// arguments is memory for those of a chunk of rows that were put aside.
+	// partitionable says how rows can be partitioned when there are many groups, nil: they can't. They
+	// are since partitioner is set.
+	partitionable *partitionable
+	partitioner   *partitioner
+	rows          int // seen so far
+	// arguments is memory for the arguments of a chunk of partitioned rows.
 	arguments []vector.Vector
-	look      int // at how many groups to look again whether rows should be put aside
+	look      int // at how many groups to look again whether rows should be partitioned
 	lookNear  int // and whether keys are near each other
 }
 
-// newGrouper returns a grouper of no groups. Key columns may have lexicons; nil: none has.
-func newGrouper(keys []vector.Type, lexicons []*lexicon, specs []agg.Spec, level int, env *Env) (*grouper, error) {
-	g := &grouper{env: env, keys: keys, specs: specs, numeric: true, level: level, account: budget.NewAccount(env.Budget),
+// newGrouper returns a grouper of no groups. Key columns may have global dictionaries; nil: none
+// has.
+func newGrouper(columns []vector.Type, dicts []*keys.GlobalDict, specs []agg.Spec, level int, env *Env) (*grouper, error) {
+	g := &grouper{env: env, keys: columns, specs: specs, numeric: true, level: level, account: budget.NewAccount(env.Budget),
 		files: newGroupFiles(env, level)}
 	for _, s := range specs {
 		types, err := s.IntermediateTypes()
@@ -57,8 +60,8 @@ func newGrouper(keys []vector.Type, lexicons []*lexicon, specs []agg.Spec, level
 		g.partial = append(g.partial, len(types))
 		g.numeric = g.numeric && !slices.ContainsFunc(types, func(t vector.Type) bool { return !t.IsNumeric() })
 	}
-	if len(keys) > 0 {
-		g.table = newKeyTable(keys, lexicons)
+	if len(columns) > 0 {
+		g.table = keys.NewTable(columns, dicts)
 	}
 	return g, g.restart()
 }
@@ -66,7 +69,7 @@ func newGrouper(keys []vector.Type, lexicons []*lexicon, specs []agg.Spec, level
 // restart makes the states of no groups (of one, without keys).
 func (g *grouper) restart() error {
 	if g.table != nil {
-		g.table.reset()
+		g.table.Reset()
 	}
 	return g.makeStates()
 }
@@ -95,8 +98,8 @@ func (g *grouper) find(keys []*vector.Vector, n int) []uint32 {
 	if g.table == nil {
 		return nil
 	}
-	before := g.table.len()
-	groups := g.table.find(keys, n)
+	before := g.table.Len()
+	groups := g.table.Find(keys, n)
 	g.grow(before)
 	return groups
 }
@@ -105,53 +108,67 @@ func (g *grouper) find(keys []*vector.Vector, n int) []uint32 {
 // memory.
 func (g *grouper) sibling() (*grouper, error) {
 	o := &grouper{env: g.env, keys: g.keys, specs: g.specs, partial: g.partial, numeric: g.numeric, level: g.level, unfinished: g.unfinished,
-		table: g.table.sibling(), files: newGroupFiles(g.env, g.level)}
+		table: g.table.Sibling(), files: newGroupFiles(g.env, g.level)}
 	return o, o.makeStates()
 }
 
-// consider is told that n more rows were met, and looks for a quicker way to find groups when there
-// are many: an array in place of hashing, or putting rows aside.
+// clear drops all groups of a sibling and keeps its memory for others, reserved. It reports false
+// if the grouper can't: it spilled, or has states of other kinds.
+func (g *grouper) clear() bool {
+	if g.files.used() || slices.ContainsFunc(g.states, func(s agg.State) bool { _, ok := s.(agg.Clearing); return !ok }) {
+		return false
+	}
+	g.table.Clear()
+	for _, s := range g.states {
+		s.(agg.Clearing).Clear()
+	}
+	return true
+}
+
+// consider is called after n more rows, and looks for a quicker way to find groups when there
+// are many: an array in place of hashing, or partitioned rows.
 func (g *grouper) consider(n int) {
 	g.rows += n
-	if g.table == nil || g.scatter != nil {
+	if g.table == nil || g.partitioner != nil {
 		return
 	}
-	groups := g.table.len()
-	many := g.aside != nil && groups >= max(g.look, g.env.many.aside)
+	groups := g.table.Len()
+	many := g.partitionable != nil && groups >= max(g.look, g.env.many.partition)
 	if !many && groups < max(g.lookNear, g.env.many.near) {
 		return
 	}
 	g.lookNear = 2 * groups
-	_, span := g.table.nearness()
+	_, span := g.table.Nearness()
 	switch cached := span > 0 && span*(4+8*len(g.states)) <= g.env.many.cache; {
 	case cached:
 		g.look = 2 * groups
-	case many && g.putAside(span > 0):
+	case many && g.startPartitioning(span > 0):
 		return
 	}
-	g.table.approach(g.env.Budget.Free())
+	g.table.Approach(g.env.Budget.Free())
 }
 
-// putAside begins to put rows aside, whose keys may be near each other, if that is quicker.
-func (g *grouper) putAside(near bool) bool {
-	if len(g.keys) == 1 && !g.table.cols[0].isNumber() || !g.table.sharesWords() {
-		g.aside = nil // an array by word does better, or words mean nothing elsewhere
+// startPartitioning begins to partition rows, whose keys may be near each other, if that is
+// quicker.
+func (g *grouper) startPartitioning(near bool) bool {
+	if len(g.keys) == 1 && !g.table.Cols[0].IsNumber() || !g.table.SharesWords() {
+		g.partitionable = nil // an array by word does better, or words mean nothing elsewhere
 		return false
 	}
-	if g.rows > scatterRepeats*g.table.len() {
-		g.look = 2 * g.table.len()
+	if g.rows > partitionRepeatLimit*g.table.Len() {
+		g.look = 2 * g.table.Len()
 		return false
 	}
-	g.scatter = newScatter(g, g.aside, near)
+	g.partitioner = newPartitioner(g, g.partitionable, near)
 	return true
 }
 
-// meet adds n rows of keys to a set of rows.
-func (g *grouper) meet(keys []*vector.Vector, n int) error {
-	if g.scatter != nil {
-		return g.scatter.add(keys, nil, n)
+// addDistinct adds n rows of keys to a set of rows.
+func (g *grouper) addDistinct(keys []*vector.Vector, n int) error {
+	if g.partitioner != nil {
+		return g.partitioner.add(keys, nil, n)
 	}
-	if !g.table.meet(keys, n) {
+	if !g.table.AddDistinct(keys, n) {
 		g.find(keys, n)
 		g.consider(n)
 	}
@@ -160,7 +177,7 @@ func (g *grouper) meet(keys []*vector.Vector, n int) error {
 
 // grow makes room in the states when there are more groups than before.
 func (g *grouper) grow(before int) {
-	if after := g.table.len(); after != before {
+	if after := g.table.Len(); after != before {
 		for _, s := range g.states {
 			s.Grow(after)
 		}
@@ -175,36 +192,32 @@ func (g *grouper) groups() int {
 	if g.table == nil {
 		return 1
 	}
-	return g.table.len()
+	return g.table.Len()
 }
 
 // bytes returns the memory held.
 func (g *grouper) bytes() int64 {
 	n := int64(0)
 	if g.table != nil {
-		n = g.table.bytes()
+		n = g.table.Bytes()
 	}
 	for _, s := range g.states {
 		n += s.Bytes()
 	}
-	if g.scatter != nil {
-		n += g.scatter.bytes()
+	if g.partitioner != nil {
+		n += g.partitioner.bytes()
 	}
 	return n
 }
 
-// smallTable is up to how many bytes of groups growth is not reserved before it happens: a worker
-// takes no more than a few of these.
-const smallTable = 1 << 20
-
 // ahead returns how much more memory the groups may take while n more are added. What has no room
 // for them is there twice while it grows, and twice as large afterwards.
 func (g *grouper) ahead(n int) int64 {
-	if g.table == nil || g.bytes() < smallTable {
+	if g.table == nil || g.bytes() < keys.SmallTable {
 		return 0
 	}
-	more := g.table.ahead(n)
-	if g.table.len()+n > g.room {
+	more := g.table.Ahead(n)
+	if g.table.Len()+n > g.room {
 		for _, s := range g.states {
 			more += 2 * s.Bytes()
 		}
@@ -215,10 +228,10 @@ func (g *grouper) ahead(n int) int64 {
 // fits reserves what the groups take and what the next rows may add; false says that they do not
 // fit.
 func (g *grouper) fits() bool {
-	if g.table != nil && g.table.full() {
+	if g.table != nil && g.table.Full() {
 		return false
 	}
-	return g.account.TrySet(g.bytes() + g.ahead(absorbRows))
+	return g.account.TrySet(g.bytes() + g.ahead(keys.AbsorbRows))
 }
 
 // fit reserves, spills if that fails, and refuses if even that is of no use.
@@ -229,31 +242,30 @@ func (g *grouper) fit(ctx context.Context) error {
 	return g.spill(ctx)
 }
 
-// maxSpillLevel bounds how often a partition is split again: each level takes four bits of the
-// hash.
-const maxSpillLevel = 8
+// maxSpillLevel bounds how often a partition is split again.
+const maxSpillLevel = spill.MaxLevel
 
 // spill writes all groups to the files and starts over.
 func (g *grouper) spill(ctx context.Context) error {
 	if g.table != nil {
-		g.table.numberMet()
+		g.table.NumberDistinct()
 	}
-	if g.table == nil || g.env.Spill == nil || g.level >= maxSpillLevel || g.table.len() == 0 && g.scatter == nil {
+	if g.table == nil || g.env.Spill == nil || g.level >= maxSpillLevel || g.table.Len() == 0 && g.partitioner == nil {
 		return g.account.Set(g.bytes())
 	}
 	if err := g.files.write(ctx, g); err != nil {
 		return err
 	}
-	if g.scatter != nil {
-		if err := g.scatter.spill(ctx, g.files.write); err != nil {
+	if g.partitioner != nil {
+		if err := g.partitioner.spill(ctx, g.files.write); err != nil {
 			return err
 		}
 	}
 	if err := g.restart(); err != nil {
 		return err
 	}
-	if g.scatter != nil && !g.table.sharesWords() { // a lexicon was retired
-		g.scatter, g.aside = nil, nil
+	if g.partitioner != nil && !g.table.SharesWords() { // a global dictionary was retired
+		g.partitioner, g.partitionable = nil, nil
 	}
 	return g.account.Set(g.bytes())
 }
@@ -292,11 +304,11 @@ func (g *grouper) mergeStates(parts []*vector.Vector, groups []uint32, n int) er
 
 // absorb takes over the groups that o has in memory, and empties it.
 func (g *grouper) absorb(ctx context.Context, o *grouper) error {
-	for lo := 0; lo < o.groups(); lo += absorbRows {
+	for lo := 0; lo < o.groups(); lo += keys.AbsorbRows {
 		if err := stop(ctx); err != nil {
 			return err
 		}
-		if err := g.mergeFrom(ctx, o, lo, min(lo+absorbRows, o.groups()), nil); err != nil {
+		if err := g.mergeFrom(ctx, o, lo, min(lo+keys.AbsorbRows, o.groups()), nil); err != nil {
 			return err
 		}
 	}
@@ -314,12 +326,12 @@ func (g *grouper) mergeFrom(ctx context.Context, o *grouper, lo, hi int, rows []
 	var groups []uint32
 	switch {
 	case g.table == nil:
-	case g.table.sameWords(o.table) && g.table.masked == o.table.masked:
-		before := g.table.len()
-		groups = g.table.findWords(o.table, lo, hi, rows)
+	case g.table.SameWords(o.table) && g.table.Masked == o.table.Masked:
+		before := g.table.Len()
+		groups = g.table.FindWords(o.table, lo, hi, rows)
 		g.grow(before)
 	default:
-		groups = g.find(gathered(o.table.keys(lo, hi), rows), n)
+		groups = g.find(gathered(o.table.Keys(lo, hi), rows), n)
 	}
 	var from []uint32
 	for i, s := range g.states {
@@ -365,9 +377,6 @@ func gathered(cols []*vector.Vector, rows []uint32) []*vector.Vector {
 	return out
 }
 
-// absorbRows is how many groups are handed from one table to another at once.
-const absorbRows = 1 << 14
-
 // results returns the groups as batches of the keys and, per aggregate, the result. It ends the
 // grouper's life apart from close.
 func (g *grouper) results(ctx context.Context) (Operator, error) {
@@ -384,39 +393,71 @@ func (g *grouper) results(ctx context.Context) (Operator, error) {
 func (g *grouper) close() {
 	g.account.Close()
 	g.files.close()
-	g.table, g.states, g.scatter = nil, nil, nil
+	g.table, g.states, g.partitioner = nil, nil, nil
 }
 
 // groupsOp yields the groups in memory.
 type groupsOp struct {
-	g  *grouper
-	lo int
+	g    *grouper
+	lo   int
+	top  *topKeys // see aggregateOp
+	rows []uint32
 }
 
+func (o *groupsOp) narrowTop(k *topKeys) { o.top = k }
+
 func (o *groupsOp) Next(ctx context.Context) (*vector.Batch, error) {
-	if err := stop(ctx); err != nil {
-		return nil, err
-	}
-	hi := min(o.lo+o.g.env.BatchRows, o.g.groups())
-	if o.lo >= hi {
-		return nil, io.EOF
-	}
-	b := &vector.Batch{N: hi - o.lo}
-	if o.g.table != nil {
-		b.Cols = o.g.table.keys(o.lo, hi)
-	}
-	for _, s := range o.g.states {
-		if o.g.unfinished {
-			b.Cols = append(b.Cols, s.Partial(o.lo, hi)...)
-			continue
+	for {
+		if err := stop(ctx); err != nil {
+			return nil, err
 		}
-		v, err := s.Final(o.lo, hi)
+		lo := o.lo
+		hi := min(lo+o.g.env.BatchRows, o.g.groups())
+		if lo >= hi {
+			return nil, io.EOF
+		}
+		o.lo = hi
+		if o.top == nil || !o.top.known.Load() {
+			return o.batch(lo, hi, nil)
+		}
+		// The results tell which groups are left; keys are made of these only.
+		by, err := o.g.states[o.top.column-len(o.g.keys)].Final(lo, hi)
 		if err != nil {
 			return nil, err
 		}
+		if o.rows = o.top.wanted(by, o.rows[:0]); len(o.rows) > 0 {
+			return o.batch(lo, hi, o.rows)
+		}
+	}
+}
+
+// batch returns the groups lo+rows[i], or with rows nil all from lo up to, not including, hi.
+func (o *groupsOp) batch(lo, hi int, rows []uint32) (*vector.Batch, error) {
+	b := &vector.Batch{N: hi - lo}
+	if rows != nil {
+		b.N = len(rows)
+	}
+	switch {
+	case o.g.table == nil:
+	case rows != nil:
+		b.Cols = o.g.table.KeysAt(lo, rows)
+	default:
+		b.Cols = o.g.table.Keys(lo, hi)
+	}
+	for _, s := range o.g.states {
+		if o.g.unfinished {
+			b.Cols = append(b.Cols, s.Partial(lo, hi)...)
+			continue
+		}
+		v, err := s.Final(lo, hi)
+		if err != nil {
+			return nil, err
+		}
+		if rows != nil {
+			v = v.Gather(rows)
+		}
 		b.Cols = append(b.Cols, v)
 	}
-	o.lo = hi
 	return b, nil
 }
 

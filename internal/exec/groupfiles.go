@@ -5,6 +5,9 @@ import (
 	"sync"
 
 	"github.com/hengedb/henge/internal/budget"
+	"github.com/hengedb/henge/internal/exec/keys"
+	"github.com/hengedb/henge/internal/exec/scheduler"
+	"github.com/hengedb/henge/internal/exec/spill"
 	"github.com/hengedb/henge/internal/vector"
 )
 
@@ -13,17 +16,17 @@ import (
 // goroutines may write.
 //
 // Where all tables have the same words for keys the words are written, and nobody looks at text
-// again. From the time on that one of their lexicons is retired keys are written as they are, also
-// those that were written as words before: nobody counts the memory of a retired lexicon but the
-// tables that have it, which give it up when they have spilled.
+// again. From the time on that one of their global dictionaries is retired keys are written as they
+// are, also those that were written as words before: nobody counts the memory of a retired global
+// dictionary but the tables that have it, which give it up when they have spilled.
 type groupFiles struct {
 	env   *Env
 	level int
 
-	mu     sync.RWMutex // held to write, and for oneself alone to make files
-	words  *partitions  // keys as words; nil: none were written
-	values *partitions  // keys as they are; nil: none were written
-	like   *keyTable    // an empty table of the words
+	mu     sync.RWMutex      // held to write, and for oneself alone to make files
+	words  *spill.Partitions // keys as words; nil: none were written
+	values *spill.Partitions // keys as they are; nil: none were written
+	like   *keys.Table       // an empty table of the words
 }
 
 func newGroupFiles(env *Env, level int) *groupFiles { return &groupFiles{env: env, level: level} }
@@ -37,11 +40,11 @@ func (f *groupFiles) used() bool {
 
 // of returns the files for the groups of t, and whether their keys are written as words; nil: they
 // have to be made. The lock is held.
-func (f *groupFiles) of(t *keyTable) (files *partitions, words bool) {
+func (f *groupFiles) of(t *keys.Table) (files *spill.Partitions, words bool) {
 	switch {
 	case f.values != nil:
 		return f.values, false
-	case t.sharesWords() && !t.retired():
+	case t.SharesWords() && !t.Retired():
 		return f.words, true
 	}
 	return nil, false
@@ -52,7 +55,7 @@ func (f *groupFiles) lock(ctx context.Context, try func() bool, lock, unlock fun
 	if try() {
 		return nil
 	}
-	err := idle(ctx, func() error { lock(); return nil })
+	err := scheduler.Wait(ctx, func() error { lock(); return nil })
 	if err != nil {
 		unlock()
 	}
@@ -60,18 +63,18 @@ func (f *groupFiles) lock(ctx context.Context, try func() bool, lock, unlock fun
 }
 
 // make makes the files for the groups of t. The lock is held for it alone.
-func (f *groupFiles) make(ctx context.Context, t *keyTable) error {
+func (f *groupFiles) make(ctx context.Context, t *keys.Table) error {
 	files, words := f.of(t)
 	switch {
 	case files != nil: // somebody was quicker
 		return nil
 	case words:
-		f.words, f.like = newPartitions(f.env, f.level), t.sibling()
+		f.words, f.like = spill.NewPartitions(f.env.resources(), f.level), t.Sibling()
 		return nil
 	case f.words != nil:
 		return f.spellOut(ctx)
 	}
-	f.values = newPartitions(f.env, f.level)
+	f.values = spill.NewPartitions(f.env.resources(), f.level)
 	return nil
 }
 
@@ -98,38 +101,38 @@ func (f *groupFiles) write(ctx context.Context, g *grouper) error {
 	}
 }
 
-func (f *groupFiles) writeTo(files *partitions, words bool, g *grouper) error {
-	hashes := make([]uint64, spillFanOut*f.env.BatchRows) // a frame for each file
+func (f *groupFiles) writeTo(files *spill.Partitions, words bool, g *grouper) error {
+	hashes := make([]uint64, spill.FanOut*f.env.BatchRows) // a frame for each file
 	return g.each(len(hashes), func(lo, hi int, parts []*vector.Vector) error {
 		var keys []*vector.Vector
 		hashes := hashes[:hi-lo]
 		if words {
-			keys = g.table.wordColumns(lo, hi)
-			g.table.hashWordRows(g.table.words[lo*g.table.stride:], g.table.stride, hashes)
+			keys = g.table.WordColumns(lo, hi)
+			g.table.HashWordRows(g.table.Words[lo*g.table.Stride:], g.table.Stride, hashes)
 		} else {
-			keys = g.table.keys(lo, hi)
+			keys = g.table.Keys(lo, hi)
 			vector.HashRows(keys, hashes)
 		}
 		b := &vector.Batch{N: hi - lo, Cols: append(keys, parts...)}
 		if f.env.GroupSpill != nil {
 			f.env.GroupSpill.Add(b.Bytes())
 		}
-		return files.write(hashes, b.Cols, b.N)
+		return files.Write(hashes, b.Cols, b.N)
 	})
 }
 
 // finish ends writing.
 func (f *groupFiles) finish(ctx context.Context) error {
-	if f.words != nil && f.like.retired() {
+	if f.words != nil && f.like.Retired() {
 		if err := f.spellOut(ctx); err != nil {
 			return err
 		}
 	}
 	if f.words != nil {
-		return f.words.flush()
+		return f.words.Flush()
 	}
 	if f.values != nil {
-		return f.values.flush()
+		return f.values.Flush()
 	}
 	return nil
 }
@@ -137,26 +140,26 @@ func (f *groupFiles) finish(ctx context.Context) error {
 // spellOut writes groups whose keys are words anew, with keys as they are, as those that follow
 // will be. The lock is held for it alone, or nobody else writes any more.
 func (f *groupFiles) spellOut(ctx context.Context) error {
-	if err := f.words.flush(); err != nil {
+	if err := f.words.Flush(); err != nil {
 		return err
 	}
-	values, k := newPartitions(f.env, f.level), f.like.wordWidth()
+	values, k := spill.NewPartitions(f.env.resources(), f.level), f.like.WordWidth()
 	f.values = values
-	for p := range spillFanOut {
-		source := f.words.open(p)
+	for p := range spill.FanOut {
+		source := f.words.Open(p)
 		if source == nil {
 			continue
 		}
 		err := Drain(ctx, source, func(b *vector.Batch) error {
-			keys := f.like.keysOfWords(b.Cols[:k], b.N)
+			keys := f.like.KeysOfWords(b.Cols[:k], b.N)
 			hashes := make([]uint64, b.N)
 			vector.HashRows(keys, hashes)
-			return values.write(hashes, append(keys, b.Cols[k:]...), b.N)
+			return values.Write(hashes, append(keys, b.Cols[k:]...), b.N)
 		})
 		if err != nil {
 			return err
 		}
-		f.words.drop(p)
+		f.words.Drop(p)
 	}
 	f.words, f.like = nil, nil
 	return nil
@@ -174,8 +177,8 @@ func (f *groupFiles) merge(ctx context.Context, g *grouper, p int, memory *budge
 	child.unfinished = g.unfinished
 	files, k := f.values, len(g.keys)
 	if f.words != nil {
-		files, k = f.words, f.like.wordWidth()
-		child.table = f.like.sibling()
+		files, k = f.words, f.like.WordWidth()
+		child.table = f.like.Sibling()
 	}
 	var op Operator
 	if err = f.drain(ctx, files, p, child, k); err == nil {
@@ -189,22 +192,22 @@ func (f *groupFiles) merge(ctx context.Context, g *grouper, p int, memory *budge
 }
 
 // drain merges a file into child; k columns of it are keys.
-func (f *groupFiles) drain(ctx context.Context, files *partitions, p int, child *grouper, k int) error {
-	source := files.open(p)
+func (f *groupFiles) drain(ctx context.Context, files *spill.Partitions, p int, child *grouper, k int) error {
+	source := files.Open(p)
 	if source == nil {
 		return nil
 	}
-	defer files.drop(p)
+	defer files.Drop(p)
 	return Drain(ctx, source, func(b *vector.Batch) error {
-		before := child.table.len()
+		before := child.table.Len()
 		var groups []uint32
 		switch {
 		case files == f.values:
-			groups = child.table.find(b.Cols[:k], b.N)
-		case child.table.sharesWords():
-			groups = child.table.findWordColumns(b.Cols[:k], b.N)
-		default: // it had to leave a lexicon
-			groups = child.table.find(f.like.keysOfWords(b.Cols[:k], b.N), b.N)
+			groups = child.table.Find(b.Cols[:k], b.N)
+		case child.table.SharesWords():
+			groups = child.table.FindWordColumns(b.Cols[:k], b.N)
+		default: // it had to leave a global dictionary
+			groups = child.table.Find(f.like.KeysOfWords(b.Cols[:k], b.N), b.N)
 		}
 		child.grow(before)
 		if err := child.mergeStates(b.Cols[k:], groups, b.N); err != nil {
@@ -216,10 +219,10 @@ func (f *groupFiles) drain(ctx context.Context, files *partitions, p int, child 
 
 func (f *groupFiles) close() {
 	if f.words != nil {
-		f.words.close()
+		f.words.Close()
 	}
 	if f.values != nil {
-		f.values.close()
+		f.values.Close()
 	}
 }
 
@@ -232,7 +235,7 @@ func spilledParts(ctx context.Context, workers []*grouper) (*groupParts, error) 
 		g := workers[i]
 		err := g.spill(ctx)
 		g.account.Close()
-		g.table, g.states, g.scatter = nil, nil, nil
+		g.table, g.states, g.partitioner = nil, nil, nil
 		return err
 	})
 	if err == nil {
@@ -250,7 +253,7 @@ func spilledParts(ctx context.Context, workers []*grouper) (*groupParts, error) 
 			share = free / int64(takers)
 		}
 	}
-	return &groupParts{n: spillFanOut, takers: takers, free: files.close, build: func(ctx context.Context, part int) (Operator, error) {
+	return &groupParts{n: spill.FanOut, takers: takers, free: files.close, build: func(ctx context.Context, part int) (Operator, error) {
 		return files.merge(ctx, first, part, first.env.Budget.Child("a part of the groups", share))
 	}}, nil
 }

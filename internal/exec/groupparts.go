@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"sync"
 
 	"github.com/hengedb/henge/internal/budget"
+	"github.com/hengedb/henge/internal/exec/keys"
 	"github.com/hengedb/henge/internal/vector"
 )
 
@@ -67,23 +69,23 @@ func (p *groupParts) close() {
 
 // partsOf returns the groups of all workers, which it empties.
 func partsOf(ctx context.Context, workers []*grouper) (*groupParts, error) {
-	aside, spilled := false, false
+	isPartitioned, spilled := false, false
 	for _, g := range workers {
 		if g.table != nil && g != workers[0] {
-			workers[0].table.takeMet(g.table)
-			g.table.numberMet()
+			workers[0].table.TakeDistinct(g.table)
+			g.table.NumberDistinct()
 		}
-		aside = aside || g.scatter != nil
+		isPartitioned = isPartitioned || g.partitioner != nil
 		spilled = spilled || g.files.used()
 	}
 	if t := workers[0].table; t != nil {
-		t.numberMet()
+		t.NumberDistinct()
 	}
 	switch {
 	case spilled:
 		return spilledParts(ctx, workers)
-	case aside:
-		return scatteredParts(ctx, workers)
+	case isPartitioned:
+		return partitionedParts(ctx, workers)
 	}
 	if p := indexedParts(workers); p != nil {
 		return p, nil
@@ -102,54 +104,56 @@ func partsOf(ctx context.Context, workers []*grouper) (*groupParts, error) {
 	return p, nil
 }
 
-// scattered are the groups of workers that put rows aside.
-type scattered struct {
+// partitioned are the groups of workers that partitioned rows.
+type partitioned struct {
 	workers []*grouper
-	mains   []scatteredMain // by worker
-	dealt   bool            // keys are dealt to partitions
-	within  dealtRange      // what they are among then
-	mu      sync.Mutex      // held to change what a worker holds
+	mains   []prePartitioned // by worker
+	striped bool             // keys are striped over partitions
+	within  keys.LongRange   // what they are among then
+	mu      sync.Mutex       // held to change what a worker holds, and spare
+	// spare are groupers of parts that were read. They have no groups, and memory for those of others.
+	spare []*grouper
 }
 
-// scatteredMain is what a worker had before it put rows aside.
-type scatteredMain struct {
+// prePartitioned are the groups a worker had before it partitioned rows.
+type prePartitioned struct {
 	order  []uint32 // its groups, partition by partition
-	bounds [scatterParts + 1]int
+	bounds [radixPartitions + 1]int
 	states []*vector.Vector // intermediate values of all groups
 }
 
-func scatteredParts(ctx context.Context, workers []*grouper) (*groupParts, error) {
-	s := &scattered{workers: workers, mains: make([]scatteredMain, len(workers))}
+func partitionedParts(ctx context.Context, workers []*grouper) (*groupParts, error) {
+	s := &partitioned{workers: workers, mains: make([]prePartitioned, len(workers))}
 	first := workers[0]
 	for _, g := range workers {
-		first.table.maskAlike(g.table)
-		s.dealt = s.dealt || g.scatter != nil && g.scatter.of.dealt()
+		first.table.MaskAlike(g.table)
+		s.striped = s.striped || g.partitioner != nil && g.partitioner.of.Striped()
 	}
 	for i, g := range workers {
 		if err := stop(ctx); err != nil {
 			return nil, err
 		}
-		g.table.maskAlike(first.table)
-		s.mains[i] = newScatteredMain(g, s.dealt)
+		g.table.MaskAlike(first.table)
+		s.mains[i] = newPrePartitioned(g, s.striped)
 	}
-	if s.dealt {
-		s.within = dealtWithin(workers)
+	if s.striped {
+		s.within = stripedWithin(workers)
 	}
-	return &groupParts{n: scatterParts, takers: scatterParts, build: s.part, free: func() {
-		for _, g := range workers {
+	return &groupParts{n: radixPartitions, takers: radixPartitions, build: s.part, free: func() {
+		for _, g := range slices.Concat(workers, s.spare) {
 			g.close()
 		}
 	}}, nil
 }
 
-func newScatteredMain(g *grouper, dealt bool) scatteredMain {
-	var m scatteredMain
+func newPrePartitioned(g *grouper, striped bool) prePartitioned {
+	var m prePartitioned
 	t := g.table
-	part := make([]uint8, t.len())
-	masks := t.stride - t.places
-	var next [scatterParts]int
+	part := make([]uint8, t.Len())
+	masks := t.Stride - t.KeyWords
+	var next [radixPartitions]int
 	for i := range part {
-		part[i] = scatterPartOf(t.words[i*t.stride:(i+1)*t.stride], masks, dealt)
+		part[i] = radixPartitionOf(t.Words[i*t.Stride:(i+1)*t.Stride], masks, striped)
 		next[part[i]]++
 	}
 	for p, n := range next {
@@ -162,39 +166,34 @@ func newScatteredMain(g *grouper, dealt bool) scatteredMain {
 		next[p]++
 	}
 	for _, st := range g.states {
-		m.states = append(m.states, st.Partial(0, t.len())...)
+		m.states = append(m.states, st.Partial(0, t.Len())...)
 	}
 	return m
 }
 
-// dealtWithin returns what the keys of workers that deal them are among, nothing when some are
+// stripedWithin returns the range of the keys of workers that stripe them, nothing when some are
 // null.
-func dealtWithin(workers []*grouper) dealtRange {
-	within := noLongs
+func stripedWithin(workers []*grouper) keys.LongRange {
+	within := keys.NoLongs
 	for _, g := range workers {
-		if g.table.masked {
-			return noLongs
+		if g.table.Masked {
+			return keys.NoLongs
 		}
-		for _, w := range g.table.words {
-			within.add(dealtRange{int64(w), int64(w)})
+		for _, w := range g.table.Words {
+			within.Add(keys.LongRange{Least: int64(w), Greatest: int64(w)})
 		}
-		if g.scatter != nil {
-			within.add(g.scatter.within)
+		if g.partitioner != nil {
+			within.Add(g.partitioner.within)
 		}
 	}
 	return within
 }
 
 // part makes the groups of partition p.
-func (s *scattered) part(ctx context.Context, p int) (Operator, error) {
-	first := s.workers[0]
-	g, err := first.sibling()
+func (s *partitioned) part(ctx context.Context, p int) (Operator, error) {
+	g, err := s.grouper(p)
 	if err != nil {
 		return nil, err
-	}
-	g.account = budget.NewAccount(g.env.Budget)
-	if expected := s.expected(p); !s.dealt || !g.table.deal(s.within, expected) {
-		g.table.reserve(expected)
 	}
 	for i, w := range s.workers {
 		if err = s.merge(ctx, g, w, &s.mains[i], p); err != nil {
@@ -209,44 +208,88 @@ func (s *scattered) part(ctx context.Context, p int) (Operator, error) {
 		g.close()
 		return nil, err
 	}
-	return op, nil
+	return &partOp{op, g, s}, nil
 }
 
-// expected estimates how many groups partition p has from what became of rows before they were put
-// aside.
-func (s *scattered) expected(p int) int {
-	groups, rows, aside := 0, 0, 0
+// grouper returns a grouper for partition p. All partitions have about as many groups.
+func (s *partitioned) grouper(p int) (*grouper, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if n := len(s.spare); n > 0 {
+		g := s.spare[n-1]
+		s.spare = s.spare[:n-1]
+		return g, nil
+	}
+	g, err := s.workers[0].sibling()
+	if err != nil {
+		return nil, err
+	}
+	g.account = budget.NewAccount(g.env.Budget)
+	if expected := s.expectedGroups(p); !s.striped || !g.table.IndexStripes(s.within, expected) {
+		g.table.Reserve(expected)
+	}
+	return g, nil
+}
+
+// partOp yields the groups of a partition. Its batches have memory of their own.
+type partOp struct {
+	Operator
+	g  *grouper
+	of *partitioned
+}
+
+func (o *partOp) narrowTop(k *topKeys) {
+	if op, ok := o.Operator.(narrowing); ok {
+		op.narrowTop(k)
+	}
+}
+
+// Close keeps the memory of the groups for the next partition.
+func (o *partOp) Close() {
+	if !o.g.clear() {
+		o.Operator.Close()
+		return
+	}
+	o.of.mu.Lock()
+	defer o.of.mu.Unlock()
+	o.of.spare = append(o.of.spare, o.g)
+}
+
+// expectedGroups estimates how many groups partition p has from what became of rows before they
+// were partitioned.
+func (s *partitioned) expectedGroups(p int) int {
+	groups, rows, partitioned := 0, 0, 0
 	for i, w := range s.workers {
-		groups, rows = groups+w.table.len(), rows+w.rows
-		aside += s.mains[i].bounds[p+1] - s.mains[i].bounds[p]
-		if w.scatter != nil {
-			aside += w.scatter.rowsIn(p)
+		groups, rows = groups+w.table.Len(), rows+w.rows
+		partitioned += s.mains[i].bounds[p+1] - s.mains[i].bounds[p]
+		if w.partitioner != nil {
+			partitioned += w.partitioner.rowsIn(p)
 		}
 	}
-	return int(float64(aside) * float64(groups) / float64(max(rows, groups)))
+	return int(float64(partitioned) * float64(groups) / float64(max(rows, groups)))
 }
 
 // merge moves what a worker has of partition p to g.
-func (s *scattered) merge(ctx context.Context, g, w *grouper, main *scatteredMain, p int) error {
+func (s *partitioned) merge(ctx context.Context, g, w *grouper, main *prePartitioned, p int) error {
 	if rows := main.order[main.bounds[p]:main.bounds[p+1]]; len(rows) > 0 {
-		before := g.table.len()
-		groups := g.table.findWords(w.table, 0, w.table.len(), rows)
+		before := g.table.Len()
+		groups := g.table.FindWords(w.table, 0, w.table.Len(), rows)
 		g.grow(before)
 		if err := g.mergeStates(gathered(main.states, rows), groups, len(rows)); err != nil {
 			return err
 		}
 	}
-	if w.scatter == nil {
+	if w.partitioner == nil {
 		return g.fit(ctx)
 	}
-	part := &w.scatter.parts[p]
+	part := &w.partitioner.parts[p]
 	if made := part.made; made != nil {
-		made.table.maskAlike(g.table)
-		for lo := 0; lo < made.groups(); lo += absorbRows {
+		made.table.MaskAlike(g.table)
+		for lo := 0; lo < made.groups(); lo += keys.AbsorbRows {
 			if err := stop(ctx); err != nil {
 				return err
 			}
-			if err := g.mergeFrom(ctx, made, lo, min(lo+absorbRows, made.groups()), nil); err != nil {
+			if err := g.mergeFrom(ctx, made, lo, min(lo+keys.AbsorbRows, made.groups()), nil); err != nil {
 				return err
 			}
 		}
@@ -255,7 +298,7 @@ func (s *scattered) merge(ctx context.Context, g, w *grouper, main *scatteredMai
 		if err := stop(ctx); err != nil {
 			return err
 		}
-		if err := w.scatter.fold(g, c); err != nil {
+		if err := w.partitioner.fold(g, c); err != nil {
 			return err
 		}
 		if err := g.fit(ctx); err != nil {
@@ -264,9 +307,9 @@ func (s *scattered) merge(ctx context.Context, g, w *grouper, main *scatteredMai
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	w.scatter.release(p)
+	w.partitioner.release(p)
 	if part.made != nil {
-		w.scatter.groups -= part.made.bytes()
+		w.partitioner.groups -= part.made.bytes()
 		part.made = nil
 	}
 	w.account.TrySet(w.bytes())
@@ -276,6 +319,7 @@ func (s *scattered) merge(ctx context.Context, g, w *grouper, main *scatteredMai
 // groupSource yields the groups of the parts that it takes.
 type groupSource struct {
 	parts *groupParts
+	top   *topKeys // see aggregateOp
 	// finish, if not nil, is what remains to be done with each batch.
 	finish func(*vector.Batch) *vector.Batch
 	// taken, if not nil, is told the number of each part that is begun.
@@ -295,6 +339,9 @@ func (s *groupSource) Next(ctx context.Context) (*vector.Batch, error) {
 			if op == nil {
 				return nil, io.EOF
 			}
+			if o, ok := op.(narrowing); ok && s.top != nil {
+				o.narrowTop(s.top)
+			}
 			if s.present = op; s.taken != nil {
 				s.taken(number)
 			}
@@ -311,6 +358,11 @@ func (s *groupSource) Next(ctx context.Context) (*vector.Batch, error) {
 		return s.finish(b), nil
 	}
 }
+
+// narrowing yields groups, of which those beyond the last row of a top-N may be left out.
+type narrowing interface{ narrowTop(k *topKeys) }
+
+func (s *groupSource) narrowTop(k *topKeys) { s.top = k }
 
 // Close is part of Operator; whoever has the parts closes them.
 func (s *groupSource) Close() {}

@@ -35,10 +35,10 @@ func buildGroupsOut(ctx context.Context, node plan.Node, env *Env) (Operator, er
 	}
 	a.unfinished = true
 	o := &aggregateOp{a: a}
-	if o.pipeline, o.input, err = openParts(ctx, n.Input, env.unordered().needing(aggregateNeeds(n))); err != nil {
+	if o.pipeline, o.input, err = openParts(ctx, n.Input, env, wants{anyOrder: true, need: aggregateNeeds(n)}); err != nil {
 		return nil, err
 	}
-	o.openFar(n, env)
+	o.openRemote(n, env)
 	o.kept = takeKept(n, o.pipeline, env)
 	return &groupsOut{a: o}, nil
 }
@@ -110,17 +110,17 @@ func (o *aggregateOp) wanted() ([][]vector.Type, error) {
 	return out, nil
 }
 
-// absorbFar merges the groups that other servers have made, the first that are there first. When
+// absorbRemote merges the groups that other servers have made, the first that are there first. When
 // they are many, each worker takes one server's after another's into tables of its own, which are
 // then merged like those of groups that were made here, by all of them.
-func (o *aggregateOp) absorbFar(ctx context.Context, workers []*partialGroups) error {
+func (o *aggregateOp) absorbRemote(ctx context.Context, workers []*partialGroups) error {
 	wanted, err := o.wanted()
 	if err != nil {
 		return err
 	}
 	first := workers[0]
 	for len(workers) == 1 || first.groups() < first.main.env.many.merge { // few groups are not worth more
-		run, ok := o.far.take()
+		run, ok := o.remote.take()
 		if !ok {
 			return nil
 		}
@@ -130,7 +130,7 @@ func (o *aggregateOp) absorbFar(ctx context.Context, workers []*partialGroups) e
 	}
 	return o.a.env.atOnce(ctx, len(workers), func(ctx context.Context, i int) error {
 		for {
-			run, ok := o.far.take()
+			run, ok := o.remote.take()
 			if !ok {
 				return nil
 			}

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/hengedb/henge/internal/budget"
+	"github.com/hengedb/henge/internal/exec/keys"
 	"github.com/hengedb/henge/internal/invariant"
 	"github.com/hengedb/henge/internal/vector"
 )
@@ -34,18 +35,18 @@ func indexedParts(workers []*grouper) *groupParts {
 	least, greatest, total, cells := int64(math.MaxInt64), int64(math.MinInt64), 0, 0
 	for _, g := range workers {
 		t := g.table
-		if t.n == 0 {
+		if t.N == 0 {
 			continue
 		}
-		if t.byWord == nil || !t.sameWords(first.table) {
+		if t.ByWord == nil || !t.SameWords(first.table) {
 			return nil
 		}
-		least, greatest = min(least, int64(t.least)), max(greatest, int64(t.least)+int64(len(t.byWord)-1))
-		total += t.n
-		cells += len(t.byWord)
+		least, greatest = min(least, int64(t.Least)), max(greatest, int64(t.Least)+int64(len(t.ByWord)-1))
+		total += t.N
+		cells += len(t.ByWord)
 	}
 	span := uint64(greatest) - uint64(least)
-	if total < first.env.many.merge || total == first.table.n || span >= 2*uint64(cells) {
+	if total < first.env.many.merge || total == first.table.N || span >= 2*uint64(cells) {
 		return nil
 	}
 	values := budget.NewAccount(first.env.Budget)
@@ -95,14 +96,14 @@ func (s *indexed) part(ctx context.Context, p int) (Operator, error) {
 	g.account = budget.NewAccount(g.env.Budget)
 	from := s.least + uint64(p)*s.run
 	scratch := indexedScratches.Get().(*indexedScratch)
-	scratch.numbers, scratch.words = sized(scratch.numbers, int(s.run)), scratch.words[:0]
+	scratch.numbers, scratch.words = vector.Sized(scratch.numbers, int(s.run)), scratch.words[:0]
 	clear(scratch.numbers)
 	for i, w := range s.workers {
 		if err = s.merge(g, w.table, s.states[i], from, scratch); err != nil {
 			break
 		}
 	}
-	g.table.words = slices.Clone(scratch.words)
+	g.table.Words = slices.Clone(scratch.words)
 	scratch.release()
 	var op Operator
 	if err == nil {
@@ -119,18 +120,18 @@ func (s *indexed) part(ctx context.Context, p int) (Operator, error) {
 }
 
 // merge adds what a worker has of the words from `from` on to g, but the words themselves.
-func (s *indexed) merge(g *grouper, t *keyTable, states []*vector.Vector, from uint64, scratch *indexedScratch) error {
+func (s *indexed) merge(g *grouper, t *keys.Table, states []*vector.Vector, from uint64, scratch *indexedScratch) error {
 	numbers := scratch.numbers
 	lo := uint64(0)
-	if skip := t.least - from; skip < uint64(len(numbers)) { // what lies before it wraps around to beyond the end
+	if skip := t.Least - from; skip < uint64(len(numbers)) { // what lies before it wraps around to beyond the end
 		lo = skip
 	}
-	at := from + lo - t.least
-	if at >= uint64(len(t.byWord)) {
+	at := from + lo - t.Least
+	if at >= uint64(len(t.ByWord)) {
 		return nil
 	}
-	theirs := t.byWord[at:min(at+uint64(len(numbers))-lo, uint64(len(t.byWord)))]
-	rows, groups, words := sized(scratch.rows, len(numbers))[:0], sized(scratch.groups, len(numbers))[:0], scratch.words
+	theirs := t.ByWord[at:min(at+uint64(len(numbers))-lo, uint64(len(t.ByWord)))]
+	rows, groups, words := vector.Sized(scratch.rows, len(numbers))[:0], vector.Sized(scratch.groups, len(numbers))[:0], scratch.words
 	for i, r := range theirs {
 		if r == 0 {
 			continue
@@ -143,8 +144,8 @@ func (s *indexed) merge(g *grouper, t *keyTable, states []*vector.Vector, from u
 		rows, groups = append(rows, r-1), append(groups, *n-1)
 	}
 	scratch.rows, scratch.groups, scratch.words = rows, groups, words
-	before := g.table.n
-	g.table.n = len(words)
+	before := g.table.N
+	g.table.N = len(words)
 	g.grow(before)
 	return g.mergeStates(gathered(states, rows), groups, len(rows))
 }

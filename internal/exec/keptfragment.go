@@ -7,20 +7,21 @@ import (
 	"github.com/hengedb/henge/internal/plan"
 )
 
-// KeptFragment is what a Broker keeps of a fragment that other servers run: the groups of each of
-// their segments, as they give them.
+// KeptFragment is the cache of a Broker for a fragment that other servers run: the groups of each
+// of their segments, as the servers return them.
 type KeptFragment struct {
 	cache *SegmentCache
 	base  []byte
 	times []chrono.Interval // of the scan; nil: all of time
 }
 
-// Fragment returns what the cache does for a fragment of a query in a time zone; nil: nothing. What
-// operators did can't be told from what was kept, and groupings by several dimensions are not kept
-// far from their segments: there they are merged before they are sent.
+// Fragment returns the cache for a fragment of a query in a time zone, or nil if the fragment is
+// not cached. Fragments with a profile are not cached, because cached groups have no counters.
+// Groups by several dimensions are cached only on the servers of their segments, which merge them
+// before they send them.
 func (c *SegmentCache) Fragment(f *Fragment, zone string) *KeptFragment {
 	n, ok := f.Plan.(*plan.Aggregate)
-	if !ok || !f.Groups || f.Far != nil || !c.takes(n) || slices.Equal(nativeTypes(n), []string{"groupBy"}) {
+	if !ok || !f.Groups || f.Remote != nil || !c.takes(n) || slices.Equal(nativeTypes(n), []string{"groupBy"}) {
 		return nil
 	}
 	k := &KeptFragment{cache: c}
@@ -63,8 +64,8 @@ func (k *KeptFragment) bare(n plan.Node) (plan.Node, bool) {
 	return plan.WithInputs(n, []plan.Node{in}), true
 }
 
-// Key is the key of one segment, of which the file has a fingerprint, with rows in an interval, of
-// which those in another one count.
+// Key returns the key of a segment whose file has a fingerprint, with its interval and its visible
+// interval.
 func (k *KeptFragment) Key(id, file string, interval, visible chrono.Interval) RowKey {
 	seen := []chrono.Interval{visible}
 	if k.times != nil {
@@ -73,7 +74,7 @@ func (k *KeptFragment) Key(id, file string, interval, visible chrono.Interval) R
 	return keptKey(k.base, id, file, !chrono.ContainsAll(seen, []chrono.Interval{interval}), seen)
 }
 
-// Get returns what is kept under a key, nil if there is nothing.
+// Get returns the cached rows of a key, or nil.
 func (k *KeptFragment) Get(key RowKey) Operator {
 	if !k.cache.Use {
 		return nil
@@ -81,10 +82,10 @@ func (k *KeptFragment) Get(key RowKey) Operator {
 	return k.cache.Rows.Get(key, nil)
 }
 
-// Populates reports whether groups of single segments are wanted.
+// Populates reports whether groups of single segments are added to the cache.
 func (k *KeptFragment) Populates() bool { return k != nil && k.cache.Populate }
 
-// Record returns op, whose rows are kept when it has given all of them.
+// Record returns op; when it has returned all rows, they are cached.
 func (k *KeptFragment) Record(key RowKey, op Operator) Operator {
 	return k.cache.Rows.Record(key, nil, k.cache.MaxEntry, op)
 }

@@ -14,8 +14,9 @@ import (
 // waiting, for a disk or for deep storage.
 const acquiring = 16
 
-// AcquireLeaves sets the readers of a scan's leaves, the i-th to what open(i) returns unless it has
-// one already, and has the columns that are read be there. When it fails none is left acquired.
+// AcquireLeaves sets the readers of the leaves of a scan: leaf i gets the result of open(i) unless
+// it already has a reader. It also makes the columns to be read available. If it fails, no leaf
+// remains acquired.
 func AcquireLeaves(ctx context.Context, scan *plan.Scan, columns []string, leaves []Leaf, open func(ctx context.Context, i int) (segment.Reader, error)) error {
 	var next atomic.Int64
 	g := NewGroup(ctx)
@@ -54,7 +55,7 @@ func AcquireLeaves(ctx context.Context, scan *plan.Scan, columns []string, leave
 	return err
 }
 
-// ReleaseLeaves gives the readers of leaves back, as far as they have some.
+// ReleaseLeaves releases the readers of leaves that have one.
 func ReleaseLeaves(leaves []Leaf) {
 	for i := range leaves {
 		if leaves[i].Reader != nil {
@@ -83,4 +84,16 @@ func (l *Leaf) intervals(scan *plan.Scan) []chrono.Interval {
 		return visible
 	}
 	return chrono.IntersectAll(visible, scan.Intervals)
+}
+
+// bytes is what columns take in the file, for the rows that can count.
+func (l *leafScan) bytes(names []string) int64 {
+	info := l.leaf.Reader.Info()
+	size := int64(0)
+	for _, name := range names {
+		if c := info.Column(name); c != nil && c.Path == "" {
+			size += c.Size
+		}
+	}
+	return int64(float64(size) / float64(max(1, info.Rows)) * float64(l.rows))
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hengedb/henge/internal/budget"
 	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/exec/keys"
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/segment"
@@ -91,7 +92,7 @@ func TestGroupsBeyondTheMemoryStayWithinIt(t *testing.T) {
 	segment.KeepDictionaries(memory)
 	defer segment.KeepDictionaries(budget.Root(1 << 30))
 	env := config{batch: vector.BatchRows, spill: limit}.env(t)
-	env.Budget, env.Lexicons, env.Tables = memory.Child("a query", budget.Unlimited), NewLexicons(memory), s
+	env.Budget, env.GlobalDicts, env.Tables = memory.Child("a query", budget.Unlimited), keys.NewGlobalDicts(memory), s
 
 	scan := &plan.Scan{DataSource: "visits", Limit: -1}
 	for _, name := range []string{"session", "campaign", "ms"} {

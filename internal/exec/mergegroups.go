@@ -3,7 +3,8 @@ package exec
 import (
 	"bytes"
 	"context"
-	"math"
+
+	"github.com/hengedb/henge/internal/exec/keys"
 )
 
 // mergeGroups makes one set of tables of those of the workers, which it empties. Few groups are
@@ -31,11 +32,13 @@ func mergeGroups(ctx context.Context, workers []*grouper) ([]*grouper, error) {
 	}
 	alike := true
 	for _, g := range workers[1:] {
-		first.table.maskAlike(g.table)
-		alike = alike && first.table.sameWords(g.table)
+		first.table.MaskAlike(g.table)
+		alike = alike && first.table.SameWords(g.table)
 	}
-	for _, g := range workers {
-		g.table.maskAlike(first.table)
+	tables := make([]*keys.Table, len(workers))
+	for i, g := range workers {
+		g.table.MaskAlike(first.table)
+		tables[i] = g.table
 	}
 	shares := make([][]uint8, len(workers))
 	env := first.env
@@ -47,7 +50,7 @@ func mergeGroups(ctx context.Context, workers []*grouper) ([]*grouper, error) {
 	}
 	merged := make([]*grouper, len(workers))
 	for i := range merged {
-		g, err := newGrouper(first.keys, first.table.lexicons(), first.specs, 0, first.env)
+		g, err := newGrouper(first.keys, first.table.GlobalDicts(), first.specs, 0, first.env)
 		if err != nil {
 			return nil, err
 		}
@@ -57,8 +60,8 @@ func mergeGroups(ctx context.Context, workers []*grouper) ([]*grouper, error) {
 		for _, s := range shares {
 			most = max(most, bytes.Count(s, []byte{uint8(i)}))
 		}
-		if g.env.Budget.Free() > int64(most)*int64(64+8*len(g.keys)) && !g.table.approachAll(workers) {
-			g.table.reserve(most)
+		if g.env.Budget.Free() > int64(most)*int64(64+8*len(g.keys)) && !g.table.ApproachAll(tables) {
+			g.table.Reserve(most)
 		}
 	}
 	if err := env.atOnce(ctx, len(merged), func(ctx context.Context, i int) error {
@@ -80,35 +83,17 @@ func mergeGroups(ctx context.Context, workers []*grouper) ([]*grouper, error) {
 	return merged, nil
 }
 
-// approachAll makes the array by word of an empty table for the keys of all workers, if theirs have
-// one.
-func (t *keyTable) approachAll(workers []*grouper) bool {
-	least, greatest, keys := int64(math.MaxInt64), int64(math.MinInt64), 0
-	for _, g := range workers {
-		if !g.table.near {
-			return false
-		}
-		least, greatest = min(least, int64(g.table.least)), max(greatest, int64(g.table.least+uint64(len(g.table.byWord)-1)))
-		keys += g.table.n
-	}
-	span := nearSpan(least, greatest, keys)
-	if span > 0 {
-		t.approachOver(least, span)
-	}
-	return span > 0
-}
-
 // shares returns by group which of n shares it belongs to; alike says that all tables have the same
 // words for a key. Afterwards keys and intermediate values may be read by several goroutines.
 func (g *grouper) shares(ctx context.Context, n int, alike bool) ([]uint8, error) {
 	out := make([]uint8, g.groups())
-	hashes := make([]uint64, absorbRows)
-	for lo := 0; lo < len(out); lo += absorbRows {
+	hashes := make([]uint64, keys.AbsorbRows)
+	for lo := 0; lo < len(out); lo += keys.AbsorbRows {
 		if err := stop(ctx); err != nil {
 			return nil, err
 		}
-		hi := min(lo+absorbRows, len(out))
-		g.table.hashKeys(lo, hi, alike, hashes[:hi-lo])
+		hi := min(lo+keys.AbsorbRows, len(out))
+		g.table.HashKeys(lo, hi, alike, hashes[:hi-lo])
 		for i, h := range hashes[:hi-lo] {
 			out[lo+i] = uint8(h & 0xffff % uint64(n)) // the upper bits tell spill files apart
 		}
@@ -121,12 +106,12 @@ func (g *grouper) shares(ctx context.Context, n int, alike bool) ([]uint8, error
 
 // absorbShare merges the groups of source that belong to a share.
 func (g *grouper) absorbShare(ctx context.Context, source *grouper, shares []uint8, share uint8) error {
-	rows := make([]uint32, 0, absorbRows)
-	for lo := 0; lo < len(shares); lo += absorbRows {
+	rows := make([]uint32, 0, keys.AbsorbRows)
+	for lo := 0; lo < len(shares); lo += keys.AbsorbRows {
 		if err := stop(ctx); err != nil {
 			return err
 		}
-		hi := min(lo+absorbRows, len(shares))
+		hi := min(lo+keys.AbsorbRows, len(shares))
 		rows = rows[:0]
 		for i, s := range shares[lo:hi] {
 			if s == share {

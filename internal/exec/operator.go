@@ -2,33 +2,19 @@ package exec
 
 import (
 	"context"
-	"errors"
-	"io"
 
-	"github.com/hengedb/henge/internal/invariant"
+	"github.com/hengedb/henge/internal/exec/operator"
+	"github.com/hengedb/henge/internal/exec/scheduler"
 	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// Operator yields the rows of one plan node.
-//
-// Next is called from one goroutine at a time. It returns io.EOF at the end, never an empty batch,
-// and stops within one batch of ctx being done. The batch is valid until the next call. Close frees
-// all that is held, also by operators below; it is called once, after the last Next has returned.
-type Operator interface {
-	Next(ctx context.Context) (*vector.Batch, error)
-	Close()
-}
+// Operator yields the rows of one plan node; its contract is that of operator.Operator.
+type Operator = operator.Operator
 
-// lent enforces that batches are valid until the next call only: in checked builds it puts an
-// operator on op that hands out copies, and poisons each when the next batch is asked for or the
-// operator is closed. Dictionaries and the bytes of strings stay shared: they are the segment's.
-// Plain builds use op itself.
-func lent(op Operator) Operator {
-	if !invariant.Enabled || op == nil {
-		return op
-	}
-	return &lentOp{input: op}
+// Drain calls f with each batch of an operator until its end.
+func Drain(ctx context.Context, op Operator, f func(*vector.Batch) error) error {
+	return operator.Drain(ctx, op, f)
 }
 
 // lasting reports whether the batches of a node's operator stay as they are while they are
@@ -46,63 +32,17 @@ func lasting(n plan.Node) bool {
 	return false
 }
 
-type lentOp struct {
-	input Operator
-	last  *vector.Batch // a copy that is valid now
-}
-
-func (o *lentOp) Next(ctx context.Context) (*vector.Batch, error) {
-	o.poison()
-	b, err := o.input.Next(ctx)
-	if b != nil {
-		b = b.Own()
-		o.last = b
-	}
-	return b, err
-}
-
-func (o *lentOp) Close() {
-	o.poison()
-	o.input.Close()
-}
-
-func (o *lentOp) poison() {
-	if o.last != nil {
-		o.last.Poison()
-		o.last = nil
-	}
-}
-
-// Drain calls f with each batch of an operator until its end.
-func Drain(ctx context.Context, op Operator, f func(*vector.Batch) error) error {
-	for {
-		b, err := op.Next(ctx)
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		if err := f(b); err != nil {
-			return err
-		}
-	}
-}
-
 // types returns the physical types of a node's columns.
-func types(columns []plan.Column) []vector.Type {
-	out := make([]vector.Type, len(columns))
-	for i, c := range columns {
-		out[i] = c.Type.Runtime()
-	}
-	return out
-}
+func types(columns []plan.Column) []vector.Type { return operator.Types(columns) }
+
+// trueRows returns the rows in which a BOOLEAN column is true.
+func trueRows(v *vector.Vector, n int) []uint32 { return operator.TrueRows(v, n) }
 
 // stop returns why ctx ended, or nil while it has not. It is called once per batch, and is where a
 // goroutine lets others compute first.
-func stop(ctx context.Context) error {
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	return yield(ctx)
+func stop(ctx context.Context) error { return scheduler.Yield(ctx) }
+
+// resources is what operators with a package of their own take from the query.
+func (e *Env) resources() operator.Resources {
+	return operator.Resources{Budget: e.Budget, Spill: e.Spill, BatchRows: e.BatchRows}
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 
+	"github.com/hengedb/henge/internal/exec/operator"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/segment"
@@ -38,7 +39,7 @@ func buildOrderedScan(ctx context.Context, n *plan.Scan, env *Env) (Operator, er
 	plain := *n
 	plain.Time, plain.Limit = 0, -1
 	o.scan = &plain
-	leaves, there, err := env.leaves(ctx, n, readingOf(o.scan).names())
+	leaves, remote, err := env.leaves(ctx, n, readingOf(o.scan).names())
 	if err != nil {
 		return nil, err
 	}
@@ -46,12 +47,12 @@ func buildOrderedScan(ctx context.Context, n *plan.Scan, env *Env) (Operator, er
 	if o.desc {
 		slices.Reverse(o.groups)
 	}
-	if there == nil {
+	if remote == nil {
 		return o, nil
 	}
-	return &farOrdered{
-		sorting: newSort(nil, n.Out, o.order(), 0, n.Limit, env).sorting, here: o, far: &farRows{
-			remote: there, fragment: &Fragment{Plan: n, Far: env.far([]plan.Node{n})},
+	return &remoteOrdered{
+		Spec: newSort(nil, n.Out, o.order(), 0, n.Limit, env).Spec, local: o, remote: &remoteRows{
+			remote: remote, fragment: &Fragment{Plan: n, Remote: env.remoteProfile([]plan.Node{n})},
 		},
 	}, nil
 }
@@ -117,7 +118,7 @@ func (o *orderedScan) open() error {
 		if o.desc {
 			p.reverse()
 		}
-		o.out = lent(newGather(p))
+		o.out = operator.CheckLifetime(newGather(p))
 		return nil
 	}
 	s := newSort(nil, o.scan.Out, o.order(), 0, o.left, o.env)

@@ -2,7 +2,6 @@ package exec
 
 import (
 	"context"
-	"errors"
 	"io"
 	"slices"
 	"sync"
@@ -10,6 +9,8 @@ import (
 	"time"
 
 	"github.com/hengedb/henge/internal/budget"
+	"github.com/hengedb/henge/internal/exec/join"
+	"github.com/hengedb/henge/internal/exec/operator"
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/segment"
@@ -20,9 +21,9 @@ import (
 // together, large enough that taking one costs nothing.
 const morselRows = 16 * vector.BatchRows
 
-// fewMorsels is up to how many morsels a query is so short that it need not have several workers
+// singleWorkerMorsels is the number of morsels up to which a query need not have several workers
 // when others wait.
-const fewMorsels = 32
+const singleWorkerMorsels = 32
 
 // Pipeline is a chain of filters, projections, unnests and joins with small right sides over a
 // scan, or over the parts of an aggregation or a window, which runs on many workers.
@@ -33,9 +34,9 @@ type Pipeline struct {
 	reads  *reading // of scan
 	steps  []step
 	leaves []*leafScan
-	// there reads the segments that other servers hold; nil: there are none. Who consumes the pipeline
-	// opens its fragment.
-	there Remote
+	// remote reads the segments that other servers hold; nil: there are none. Who consumes the
+	// pipeline opens its fragment.
+	remote Remote
 	// conditions are what the rows of the scan must satisfy: its filter, and keys that joins above ask
 	// for.
 	conditions []condition
@@ -63,16 +64,16 @@ type Pipeline struct {
 // step is one operator of the chain: what is shared, and how each worker makes its own.
 type step struct {
 	node plan.Node
-	// here is the projection over what is read of a scan in this process; nil: it is the node.
-	here  *plan.Project
-	build *joinBuild // joins: the right side, in memory
-	need  []bool     // joins: the columns of both sides that are looked at; unnests: the output columns
-	outer *unmatched // RIGHT and FULL joins: what workers share of the right rows without a partner
-	// implied says of a join that the scan's conditions do all of its work.
-	implied bool
+	// local is the projection over what is read of a scan in this process; nil: it is the node.
+	local *plan.Project
+	build *join.Build     // joins: the right side, in memory
+	need  []bool          // joins: the columns of both sides that are looked at; unnests: the output columns
+	outer *join.Unmatched // RIGHT and FULL joins: what workers share of the right rows without a partner
+	// fullyFiltered says of a join that the scan's conditions do all of its work.
+	fullyFiltered bool
 }
 
-// morsel is a run of rows of one segment. Its number is its place in the order of the rows.
+// morsel is a run of rows of one segment. Its number is its position in the order of the rows.
 type morsel struct {
 	leaf     *leafScan
 	from, to int
@@ -81,15 +82,20 @@ type morsel struct {
 
 // runs returns the node that workers of this process run.
 func (s *step) runs() plan.Node {
-	if s.here != nil {
-		return s.here
+	if s.local != nil {
+		return s.local
 	}
 	return s.node
 }
 
-// openScan opens the pipeline of a scan alone, which is read in some way. The caller closes it.
-func openScan(ctx context.Context, scan *plan.Scan, reads *reading, env *Env) (*Pipeline, error) {
-	leaves, there, err := env.leaves(ctx, scan, reads.names())
+// openScan opens the pipeline of a scan alone, which is read in some way; bounds says that its
+// Bounds are all that is wanted. The caller closes it.
+func openScan(ctx context.Context, scan *plan.Scan, reads *reading, env *Env, bounds bool) (*Pipeline, error) {
+	asked := scan
+	if bounds {
+		asked = scan.OnlyBounds()
+	}
+	leaves, remote, err := env.leaves(ctx, asked, reads.names())
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +103,7 @@ func openScan(ctx context.Context, scan *plan.Scan, reads *reading, env *Env) (*
 	if err != nil {
 		return nil, err
 	}
-	p.there = there
+	p.remote = remote
 	return p, nil
 }
 
@@ -118,6 +124,7 @@ func newPipeline(scan *plan.Scan, reads *reading, leaves []Leaf, env *Env) (*Pip
 			p.Close()
 			return nil, err
 		}
+		env.Progress.Expect(&l.progress, int64(l.rows), l.bytes(names))
 	}
 	p.left = len(p.morsels)
 	return p, nil
@@ -223,8 +230,8 @@ func (p *Pipeline) prepare(ctx context.Context) error {
 	return p.env.profile.ofWorkers().timed(func() error { return p.parted.run(ctx) })
 }
 
-// Workers returns how many workers are worth starting now. It changes with what else runs: who
-// divides something among them asks once. The pipeline is prepared.
+// Workers returns the number of workers that are worthwhile now. It depends on the current load, so
+// a caller that divides work among workers calls it once. The pipeline must be prepared.
 func (p *Pipeline) Workers() int {
 	if p.parted != nil {
 		return max(1, p.parted.workers())
@@ -232,7 +239,7 @@ func (p *Pipeline) Workers() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	n := min(p.env.Threads, p.left)
-	if n > 1 && p.left <= fewMorsels && p.env.Share.crowded() {
+	if n > 1 && p.left <= singleWorkerMorsels && p.env.Share.Crowded() {
 		return 1
 	}
 	return max(1, n)
@@ -256,8 +263,8 @@ func (p *Pipeline) rows() int {
 	return rows
 }
 
-// Close releases the segments and the right sides of joins. Vectors that came from the pipeline are
-// invalid from then on.
+// Close releases the segments and the right sides of joins. Vectors from the pipeline are invalid
+// afterwards.
 func (p *Pipeline) Close() {
 	p.env.profile.scanned(p.leaves)
 	p.env.Times.tell(p.leaves)
@@ -271,13 +278,13 @@ func (p *Pipeline) Close() {
 	}
 	for _, s := range p.steps {
 		if s.build != nil {
-			s.build.close()
+			s.build.Close()
 		}
 	}
 	p.steps = nil
 }
 
-// Worker runs morsels through the chain with programs and buffers of its own. It is an Operator of
+// Worker runs morsels through the chain with its own programs and buffers. It is an Operator for
 // one goroutine.
 type Worker struct {
 	p      *Pipeline
@@ -307,7 +314,8 @@ func (w *Worker) begins() {
 	}
 }
 
-// NewWorker returns a worker. With fresh its batches stay valid until the pipeline is closed.
+// NewWorker returns a worker. If fresh is set, its batches remain valid until the pipeline is
+// closed.
 func (p *Pipeline) NewWorker(fresh bool) (*Worker, error) {
 	w := &Worker{p: p}
 	if p.parted != nil {
@@ -319,7 +327,7 @@ func (p *Pipeline) NewWorker(fresh bool) (*Worker, error) {
 	}
 	w.top = p.env.profile.ofWorkers().over(w.top)
 	if !fresh {
-		w.top = lent(w.top)
+		w.top = operator.CheckLifetime(w.top)
 	}
 	exprs := *p.env.Expr
 	exprs.Reuse = !fresh
@@ -327,7 +335,7 @@ func (p *Pipeline) NewWorker(fresh bool) (*Worker, error) {
 	// above must know before, since these rows may be partners there.
 	for _, s := range slices.Backward(p.steps) {
 		if s.outer != nil {
-			s.outer.working.Add(1)
+			s.outer.Expect()
 		}
 	}
 	for _, s := range p.steps {
@@ -344,22 +352,15 @@ func (p *Pipeline) NewWorker(fresh bool) (*Worker, error) {
 		case *plan.Unnest:
 			w.top = newUnnest(n, s.need, w.top, p.env)
 		case *plan.Join:
-			if s.implied {
-				w.top = &impliedJoin{input: w.top, width: len(n.Columns()), right: types(n.Right.Columns())}
+			if s.fullyFiltered {
+				w.top = &fullyFilteredJoin{input: w.top, width: len(n.Columns()), right: types(n.Right.Columns())}
 				break
 			}
-			op := &probeOp{input: w.top}
-			if op.probe, err = newJoinProbe(n, s.need, p.env); err == nil {
-				op.probe.facts = s.build.facts
-				if op.outer = s.outer; op.outer != nil {
-					op.probe.matched, op.begins = op.outer.marks, w.begins
-				}
-				op.probe.use(s.build.table)
-				if !fresh {
-					op.probe.reuse()
-				}
+			var begins func()
+			if s.outer != nil {
+				begins = w.begins
 			}
-			w.top = op
+			w.top, err = s.build.Probe(w.top, s.need, s.outer, begins, !fresh)
 		}
 		if err != nil {
 			return nil, err
@@ -368,7 +369,7 @@ func (p *Pipeline) NewWorker(fresh bool) (*Worker, error) {
 			w.top = p.env.Profile.node(s.node).over(w.top)
 		}
 		if !fresh {
-			w.top = lent(w.top)
+			w.top = operator.CheckLifetime(w.top)
 		}
 	}
 	return w, nil
@@ -377,7 +378,7 @@ func (p *Pipeline) NewWorker(fresh bool) (*Worker, error) {
 // Next returns the next batch of any morsel.
 func (w *Worker) Next(ctx context.Context) (*vector.Batch, error) { return w.top.Next(ctx) }
 
-// Close is part of Operator; the pipeline owns the segments.
+// Close implements Operator; the pipeline owns the segments.
 func (w *Worker) Close() {}
 
 // morselSource is the bottom of a worker: it takes morsels and scans them.
@@ -385,6 +386,7 @@ type morselSource struct {
 	p       *Pipeline
 	scanner *scanner  // of the present morsel's segment
 	morsel  morsel    // what is left of it
+	size    int       // rows of the whole of it
 	at      *leafScan // its segment
 	since   time.Time // when the worker came to it
 	fresh   bool
@@ -411,6 +413,10 @@ func (s *morselSource) Next(ctx context.Context) (*vector.Batch, error) {
 			}
 			m, ok := s.p.take(s.at, s.anyOrder)
 			s.since = s.p.env.Times.turn(s.p.opened, s.since, s.at, m.leaf)
+			if s.at != nil {
+				s.p.env.Progress.Did(&s.at.progress, int64(s.size))
+			}
+			s.size = m.to - m.from
 			if !ok {
 				s.at = nil
 				return nil, io.EOF
@@ -435,7 +441,7 @@ func (s *morselSource) Next(ctx context.Context) (*vector.Batch, error) {
 			}
 			s.morsel = m
 		}
-		if dealt, err := s.offer(ctx); dealt || err != nil {
+		if striped, err := s.offer(ctx); striped || err != nil {
 			if err != nil {
 				return nil, err
 			}
@@ -459,7 +465,7 @@ func (s *morselSource) Next(ctx context.Context) (*vector.Batch, error) {
 }
 
 // offer offers what is left of the present morsel to the pipeline's blocks.
-func (s *morselSource) offer(ctx context.Context) (dealt bool, err error) {
+func (s *morselSource) offer(ctx context.Context) (striped bool, err error) {
 	if s.p.blocks == nil {
 		return false, nil
 	}
@@ -516,54 +522,8 @@ func (s *morselSource) limit(b *vector.Batch) *vector.Batch {
 
 func (s *morselSource) Close() {}
 
-// probeOp joins a worker's stream with a table.
-type probeOp struct {
-	input  Operator
-	probe  *joinProbe
-	active bool
-
-	outer       *unmatched // nil: right rows without a partner are left out
-	begins      func()     // is called before they are given
-	ended, last bool       // the input has ended, and the inputs of all other workers had
-	tail        int        // next right row to look at then
-}
-
-func (o *probeOp) Next(ctx context.Context) (*vector.Batch, error) {
-	for {
-		if !o.active {
-			if o.ended {
-				return o.unmatched(ctx)
-			}
-			b, err := o.input.Next(ctx)
-			if errors.Is(err, io.EOF) && o.outer != nil {
-				return o.unmatched(ctx)
-			}
-			if err != nil {
-				return nil, err
-			}
-			if err := o.probe.begin(b.Compact()); err != nil {
-				return nil, err
-			}
-			o.active = true
-		}
-		if err := stop(ctx); err != nil {
-			return nil, err
-		}
-		b, done, err := o.probe.step()
-		if err != nil {
-			return nil, err
-		}
-		o.active = !done
-		if b != nil {
-			return b, nil
-		}
-	}
-}
-
-func (o *probeOp) Close() { o.input.Close() }
-
 // Run starts n workers and calls consume with each batch, from the worker's goroutine; worker
-// numbers begin at 0. A batch is valid during the call. The pipeline is prepared.
+// numbers begin at 0. A batch is valid during the call. The pipeline must be prepared.
 func (p *Pipeline) Run(ctx context.Context, n int, consume func(ctx context.Context, worker int, b *vector.Batch) error) error {
 	return p.runMorsels(ctx, n, nil, consume)
 }

@@ -12,9 +12,9 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// Profile collects what the operators of one query do, for EXPLAIN ANALYZE. It is set in Env before
-// Build and read when the query is closed. Queries without one pay nothing for it. What other
-// servers do of a query is in profile_far.go.
+// Profile collects the counters of the operators of one query, for EXPLAIN ANALYZE. It is set in
+// Env before Build and read after the query is closed. Queries without a profile have no overhead.
+// The counters of other servers are in profile_remote.go.
 type Profile struct {
 	clock clock.Clock
 
@@ -23,35 +23,36 @@ type Profile struct {
 		nodes  map[plan.Node]*nodeProfile
 		shared map[int]plan.Node
 	}
-	away farProfiles
+	remote remoteProfiles
 	// memory and spill are those of the query: each node reserves from children of its own.
 	memory *budget.Budget
 	spill  *budget.SpillDir
 }
 
-// NodeProfile is what an operator did.
+// NodeProfile contains the counters of an operator.
 type NodeProfile struct {
-	// Rows, Batches and Bytes are what it gave to the operator above; bytes are those of flat columns.
+	// Rows, Batches and Bytes count its output; bytes are those of flat columns.
 	Rows, Batches, Bytes int64
-	// Time is how long its rows took, those below included. Operators that run on several workers show
-	// the sum of all.
+	// Time is the time until its rows were computed, including its inputs. For operators with several
+	// workers, it is the sum over all workers.
 	Time    time.Duration
 	Workers int
-	// Memory is the most bytes it held at once, Spilled what it wrote to disk.
+	// Memory is its peak memory in bytes, Spilled the number of bytes that it wrote to disk.
 	Memory, Spilled int64
-	// CPU is how long cores computed for a fragment, on another server, which its uppermost operator
-	// tells; 0: it is not that, or is not known.
+	// CPU is the CPU time of a fragment on another server, which its topmost operator reports; 0 for
+	// other operators, or if not known.
 	CPU time.Duration
 	// Scan is set for scans.
 	Scan *ScanProfile
 }
 
-// ScanProfile is what a scan looked at.
+// ScanProfile contains the counters of a scan.
 type ScanProfile struct {
-	// Segments overlap the scan's intervals. Of them Scanned were read; Pruned had no row that could
-	// count, by time or by indexes; the others were not reached before the query had all it wanted.
+	// Segments is the number of segments that overlap the intervals of the scan. Scanned segments were
+	// read. Pruned segments had no matching row according to time or indexes. The query completed
+	// before it reached the remaining segments.
 	Segments, Scanned, Pruned int64
-	// Rows is how many rows of the scanned segments lie in the intervals.
+	// Rows is the number of rows of the scanned segments in the intervals.
 	Rows int64
 }
 
@@ -73,8 +74,8 @@ func (p *Profile) computes(id int, input plan.Node) {
 	p.mu.shared[id] = input
 }
 
-// InputOf returns the input that the rows of n were computed of in this process, which may be that
-// of another node with its ID; that of n if they were not.
+// InputOf returns the input from which this process computed the rows of n. It can be the input of
+// another node with the same ID. If the rows were not computed here, it is the input of n.
 func (p *Profile) InputOf(n *plan.Shared) plan.Node {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -84,8 +85,8 @@ func (p *Profile) InputOf(n *plan.Shared) plan.Node {
 	return n.Input
 }
 
-// Of returns what the operator of a node did in this process, nil if it has none: its work was done
-// by the one above.
+// Of returns the counters of the operator of a node in this process, or nil if the operator above
+// did the work of the node.
 func (p *Profile) Of(n plan.Node) *NodeProfile {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/expr/catalog"
 	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/vector"
 )
@@ -24,9 +25,9 @@ func TestLongTextsAreProjectedInParts(t *testing.T) {
 	node := &plan.Project{
 		Input: inline([]vector.Type{str, long}, rows...), Names: []string{"r", "n", "l"},
 		Exprs: []expr.Expr{
-			&expr.Call{Fn: expr.MustLookup("REVERSE"), Args: []expr.Expr{text}, T: text.T},
+			&expr.Call{Fn: catalog.MustLookup("REVERSE"), Args: []expr.Expr{text}, T: text.T},
 			column(1, long),
-			&expr.Call{Fn: expr.MustLookup("LENGTH"), Args: []expr.Expr{&expr.Call{Fn: expr.MustLookup("REVERSE"), Args: []expr.Expr{text}, T: text.T}}, T: expr.FromRuntime(long, false)},
+			&expr.Call{Fn: catalog.MustLookup("LENGTH"), Args: []expr.Expr{&expr.Call{Fn: catalog.MustLookup("REVERSE"), Args: []expr.Expr{text}, T: text.T}}, T: expr.FromRuntime(long, false)},
 		},
 	}
 	var want [][]any
@@ -58,7 +59,7 @@ func TestLongTextsAreGivenInParts(t *testing.T) {
 	text := column(0, str)
 	node := &plan.Project{
 		Input: inline([]vector.Type{str}, rows...), Names: []string{"r"},
-		Exprs: []expr.Expr{&expr.Call{Fn: expr.MustLookup("REPEAT"), Args: []expr.Expr{text, &expr.Literal{Value: int64(size), T: expr.Of(expr.BigInt).NotNull()}}, T: text.T}},
+		Exprs: []expr.Expr{&expr.Call{Fn: catalog.MustLookup("REPEAT"), Args: []expr.Expr{text, &expr.Literal{Value: int64(size), T: expr.Of(expr.BigInt).NotNull()}}, T: text.T}},
 	}
 	for _, c := range configs {
 		t.Run(c.name, func(t *testing.T) {

@@ -61,7 +61,7 @@ func (r *reading) names() []string {
 	return out
 }
 
-// ColumnsRead are the names of the columns that are read of a scan in a plan.
+// ColumnsRead returns the names of the columns that a plan reads from a scan.
 func ColumnsRead(n plan.Node, scan *plan.Scan) []string {
 	for {
 		if p, ok := n.(*plan.Project); ok && p.Input == scan {

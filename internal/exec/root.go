@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/hengedb/henge/internal/exec/scheduler"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/segment"
 	"github.com/hengedb/henge/internal/vector"
@@ -19,7 +20,7 @@ import (
 // foresaw may come from bytes that have changed since they were verified: the columns that were
 // read are verified again before it is the answer.
 type root struct {
-	share *Share
+	share *scheduler.Share
 	make  func(ctx context.Context) (Operator, *sharing, error)
 	anew  func(ctx context.Context, err error) bool // Env.Anew; nil: there is none
 	again bool                                      // the operators may be made anew
@@ -50,8 +51,14 @@ func (o *root) start(ctx context.Context) error {
 	})
 }
 
+// Compute runs f with a slot of the share and converts panics to faults. f must not wait except in
+// stop(ctx).
+func Compute(ctx context.Context, share *scheduler.Share, f func(ctx context.Context) error) error {
+	return Protect(func() error { return share.Compute(ctx, f) })
+}
+
 func (o *root) compute(ctx context.Context, f func(ctx context.Context) error) error {
-	err := Protect(func() error { return o.share.compute(ctx, f) })
+	err := Compute(ctx, o.share, f)
 	if f := fault.Find(err); f != nil && f.Category == fault.CategoryDefensive && ctx.Err() == nil {
 		if damage := o.readers.recheck(ctx); errors.Is(damage, segment.ErrCorrupt) {
 			return fmt.Errorf("%w (noticed by: %w)", damage, err)

@@ -14,12 +14,11 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// RowKey is the SHA-256 of all that kept rows depend on.
+// RowKey is the SHA-256 of everything on which cached rows depend.
 type RowKey [sha256.Size]byte
 
-// RowCache keeps the rows of operators, as frames, within the memory of the process: the ones used
-// last, so many bytes of them. It is used by any number of goroutines. A nil RowCache keeps
-// nothing.
+// RowCache is an LRU cache of the rows of operators, as frames, with a size limit in bytes. It is
+// safe for use by many goroutines. A nil RowCache is always empty.
 type RowCache struct {
 	o RowCacheOptions
 
@@ -35,20 +34,20 @@ type RowCache struct {
 type RowCacheOptions struct {
 	// MaxBytes bounds all rows.
 	MaxBytes int64
-	// Expire is how long rows are of use after they were kept; 0: any time.
+	// Expire is the lifetime of cached rows; 0: unlimited.
 	Expire time.Duration
 	Memory *budget.Budget
 	Clock  clock.Clock // nil: nothing expires
 }
 
-// CacheStats count since the start, but for Entries and Bytes, which are those of now.
+// CacheStats are counters since the start; Entries and Bytes are the current values.
 type CacheStats struct {
 	Entries, Bytes          int64
 	Hits, Misses, Evictions int64
 	Puts, Oversized         int64
 }
 
-// KeptRows are the rows of one key.
+// KeptRows are the cached rows of one key.
 type KeptRows struct {
 	key    RowKey
 	tag    any
@@ -67,8 +66,8 @@ func NewRowCache(o RowCacheOptions) *RowCache {
 	return c
 }
 
-// Get returns the rows of a key, nil if there are none. Fits, if not nil, is asked whether they
-// still count, given what they were recorded with: rows that do not are forgotten.
+// Get returns the rows of a key, or nil. fits, if not nil, is called with the tag of the rows and
+// reports whether they are still valid; invalid rows are removed.
 func (c *RowCache) Get(key RowKey, fits func(tag any) bool) Operator {
 	if c == nil {
 		return nil
@@ -92,8 +91,8 @@ func (c *RowCache) Get(key RowKey, fits func(tag any) bool) Operator {
 	return &keptSource{frames: at.Value.(*KeptRows).frames}
 }
 
-// Record returns op, whose rows are kept when it has given all of them, unless they take more than
-// so many bytes. Tag is for Get.
+// Record returns op; when it has returned all rows, they are cached, unless they exceed the given
+// number of bytes. tag is for Get.
 func (c *RowCache) Record(key RowKey, tag any, most int64, op Operator) Operator {
 	if c == nil {
 		return op

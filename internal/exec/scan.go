@@ -8,7 +8,10 @@ import (
 	"github.com/RoaringBitmap/roaring/v2"
 
 	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/exec/progress"
+	"github.com/hengedb/henge/internal/exec/scheduler"
 	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/expr/catalog"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/segment"
 	"github.com/hengedb/henge/internal/vector"
@@ -26,6 +29,8 @@ type leafScan struct {
 	// rows is how many lie in the ranges.
 	rows int
 	time segmentTime
+	// progress is how far workers have come with them.
+	progress progress.Segment
 
 	planned struct {
 		sync.Mutex
@@ -72,7 +77,7 @@ func (t *leafScan) rowRanges() ([][2]int, error) {
 func (t *leafScan) plan(ctx context.Context, conditions []condition, env *Env) error {
 	if !t.planned.TryLock() {
 		// Planning may yield: who waits for it must not hold the slot that it needs to go on.
-		err := idle(ctx, func() error { t.planned.Lock(); return nil })
+		err := scheduler.Wait(ctx, func() error { t.planned.Lock(); return nil })
 		if err != nil {
 			t.planned.Unlock()
 			return err
@@ -121,7 +126,7 @@ type scanner struct {
 	selBuf    []uint32
 	passBuf   [2]vector.Bitmap
 	rowsBuf   []uint32
-	aside     []uint32         // rows of batches before that are still to come
+	pending   []uint32         // rows of batches before that are still to come
 	nulls     []*vector.Vector // by column: what stands for those that nobody looks at
 }
 
@@ -235,13 +240,13 @@ func castColumn(column segment.Column, name string, want expr.Type, env *Env) (s
 // segments have nested values, what others have are such, too.
 func asStored(x *expr.Column, to expr.Type) (expr.Expr, error) {
 	if to.ComplexName() == expr.JSON.ComplexName() && x.T.Base != expr.Other {
-		return expr.NewCall(expr.MustLookup("TO_JSON"), []expr.Expr{x}, fault.Span{})
+		return expr.NewCall(catalog.MustLookup("TO_JSON"), []expr.Expr{x}, fault.Span{})
 	}
 	return &expr.Cast{X: x, T: to}, nil
 }
 
 // read returns the rows from up to, not including, to that count, or nil if there are none. Those
-// it puts aside come with a later batch.
+// it keeps pending come with a later batch.
 func (s *scanner) read(from, to int) (*vector.Batch, error) {
 	p := &s.leaf.planned
 	if p.empty {
@@ -297,7 +302,7 @@ func (s *scanner) read(from, to int) (*vector.Batch, error) {
 // idle reports whether a term need not be asked because it hardly ever says no.
 func (s *scanner) idle(t term, i int) bool {
 	const enough = 4 * vector.BatchRows
-	if k, ok := t.(*keyTerm); !ok || k.decides {
+	if k, ok := t.(*keyTerm); !ok || k.exact {
 		return false
 	}
 	asked := s.tallies[i]
@@ -469,7 +474,7 @@ func (s *scanner) keepBits(fill func(pass vector.Bitmap) error) error {
 	if s.bits != nil {
 		buf = &s.passBuf[1]
 	}
-	*buf = sized(*buf, (s.n+63)/64)
+	*buf = vector.Sized(*buf, (s.n+63)/64)
 	pass := *buf
 	if err := fill(pass); err != nil {
 		return err
@@ -518,15 +523,15 @@ func (s *scanner) room() []uint32 {
 	if s.fresh {
 		return make([]uint32, s.n+1)
 	}
-	s.selBuf = sized(s.selBuf, s.n+1)
+	s.selBuf = vector.Sized(s.selBuf, s.n+1)
 	return s.selBuf
 }
 
 // keep narrows the present batch to its rows at which pass is 1; of rows without a value of v there
 // are none.
 //
-// The loops have no branch to mispredict: every row number is written, and the place moves on only
-// past those that count.
+// The loops have no branch to mispredict: every row number is written, and the position moves on
+// only past those that count.
 func (s *scanner) keep(v *vector.Vector, pass func(out, sel []uint32) int) {
 	out, sel := s.sel, s.sel
 	if sel == nil {

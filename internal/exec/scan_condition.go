@@ -3,6 +3,7 @@ package exec
 import (
 	"math"
 
+	"github.com/hengedb/henge/internal/exec/keys"
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/vector"
@@ -10,7 +11,7 @@ import (
 
 // condition is something that is true of all rows a scan gives, whatever the segment: a part of the
 // scan's filter, or what a join above asks of a key, or what a sort above can still use. The
-// concrete conditions are longRange, longExcept, doubleRange, textTerms, keysIn, topKeys and
+// concrete conditions are longRange, longExcept, doubleRange, textTerms, keyWords, topKeys and
 // predicate.
 type condition interface{ condition() }
 
@@ -43,23 +44,24 @@ type textTerms struct {
 	terms  []expr.Expr
 }
 
-// keysIn asks that a column is one of the keys. It decides if nothing above asks again.
-type keysIn struct {
-	column  int
-	keys    *keySet
-	decides bool
-	expr    expr.Expr // the same; nil: it comes from a join
+// keySetFilter asks that a column is one of the keys. It is exact if nothing above tests the keys
+// again.
+type keySetFilter struct {
+	column int
+	keys   *keys.Set
+	exact  bool
+	expr   expr.Expr // the same; nil: it comes from a join
 }
 
 // predicate is any other.
 type predicate struct{ expr expr.Expr }
 
-func (*longRange) condition()   {}
-func (*longExcept) condition()  {}
-func (*doubleRange) condition() {}
-func (*textTerms) condition()   {}
-func (*keysIn) condition()      {}
-func (*predicate) condition()   {}
+func (*longRange) condition()    {}
+func (*longExcept) condition()   {}
+func (*doubleRange) condition()  {}
+func (*textTerms) condition()    {}
+func (*keySetFilter) condition() {}
+func (*predicate) condition()    {}
 
 // conditionsOf takes the filter of a scan apart.
 func conditionsOf(scan *plan.Scan) []condition {
@@ -180,7 +182,7 @@ func doubleRangeOf(e expr.Expr) *doubleRange {
 }
 
 // longKeysOf recognises a Long column that is compared with a list of constants.
-func longKeysOf(e expr.Expr) *keysIn {
+func longKeysOf(e expr.Expr) *keySetFilter {
 	in, ok := e.(*expr.In)
 	if !ok || len(in.Values) == 0 {
 		return nil
@@ -195,7 +197,7 @@ func longKeysOf(e expr.Expr) *keysIn {
 			return nil
 		}
 	}
-	return &keysIn{column: c.Index, keys: longKeys(values), decides: true, expr: e}
+	return &keySetFilter{column: c.Index, keys: keys.LongSet(values), exact: true, expr: e}
 }
 
 // onlyTextColumn returns the column of a predicate that looks at nothing but one text column, which

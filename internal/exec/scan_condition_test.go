@@ -119,12 +119,12 @@ func TestJoinsNarrowScansWithoutChangingRows(t *testing.T) {
 	words := inline([]vector.Type{str, str}, []any{"c", "x"}, []any{"absent", "y"}, []any{nil, "z"}, []any{"7", "seven"})
 	none := inline([]vector.Type{long, str})
 	for _, c := range []struct {
-		name    string
-		right   *plan.Inline
-		key     int
-		kind    plan.JoinKind
-		payload bool
-		implied bool
+		name          string
+		right         *plan.Inline
+		key           int
+		kind          plan.JoinKind
+		payload       bool
+		fullyFiltered bool
 	}{
 		{"numbers", numbers, 4, plan.Inner, true, false},
 		{"numbers without payload", numbers, 4, plan.Inner, false, true},
@@ -150,9 +150,9 @@ func TestJoinsNarrowScansWithoutChangingRows(t *testing.T) {
 			union := func(ins ...plan.Node) plan.Node { return &plan.Union{Ins: ins, Out: scan.Out} }
 			for _, cfg := range configs[1:3] {
 				run := func(n plan.Node) [][]any {
-					env := cfg.env(t).unordered()
+					env := cfg.env(t)
 					env.Tables = s
-					return mustRows(t, n, env)
+					return unorderedRows(t, n, env)
 				}
 				sameRows(t, run(above(opaque())), run(above(scan)))
 				sameRows(t, run(above(union(opaque(), opaque()))), run(above(union(scan, scan))))
@@ -160,19 +160,19 @@ func TestJoinsNarrowScansWithoutChangingRows(t *testing.T) {
 			}
 			env := configs[2].env(t).withDefaults(t.Context())
 			env.Tables = s
-			p, _, err := open(t.Context(), above(scan), env)
+			p, _, err := open(t.Context(), above(scan), env, wants{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := p.steps[0].implied; got != c.implied {
-				t.Errorf("the join is implied: %v, want %v", got, c.implied)
+			if got := p.steps[0].fullyFiltered; got != c.fullyFiltered {
+				t.Errorf("the join is implied: %v, want %v", got, c.fullyFiltered)
 			}
 			p.Close()
-			for arm, want := range map[plan.Node]bool{scan: c.implied, opaque(): false} {
-				if p, _, err = open(t.Context(), above(union(scan, arm)), env.unordered()); err != nil {
+			for arm, want := range map[plan.Node]bool{scan: c.fullyFiltered, opaque(): false} {
+				if p, _, err = open(t.Context(), above(union(scan, arm)), env, wants{anyOrder: true}); err != nil {
 					t.Fatal(err)
 				}
-				if got := p.steps[0].implied; got != want {
+				if got := p.steps[0].fullyFiltered; got != want {
 					t.Errorf("the join with a union is implied: %v, want %v", got, want)
 				}
 				p.Close()
@@ -216,12 +216,12 @@ func TestJoinsLendTheirKeysToTheNext(t *testing.T) {
 			env := configs[2].env(t).withDefaults(t.Context())
 			env.Tables = s
 			read := func(left plan.Node) int64 {
-				p, op, err := open(t.Context(), above(left, scan), env)
+				p, op, err := open(t.Context(), above(left, scan), env, wants{})
 				if err != nil {
 					t.Fatal(err)
 				}
 				defer closeOpened(p, op)
-				return p.steps[len(p.steps)-1].build.read.Load()
+				return p.steps[len(p.steps)-1].build.Read()
 			}
 			lends := kind == plan.Inner || kind == plan.Left || kind == plan.Semi || kind == plan.Anti
 			if all, some := read(opaqueRows(scan)), read(scan); (some < all) != lends {

@@ -89,7 +89,7 @@ func (p *planner) add(ctx context.Context, c condition) error {
 		return nil
 	case *textTerms:
 		return p.addTexts(ctx, c)
-	case *keysIn:
+	case *keySetFilter:
 		return p.addKeys(c)
 	case *topKeys:
 		stored, err := p.stored(c.column)
@@ -179,8 +179,8 @@ func bounds(info *segment.ColumnInfo) (least, greatest int64, known bool) {
 // spread evenly.
 func overlap(a, b, least, greatest float64) float64 { return (b - a + 1) / (greatest - least + 1) }
 
-func (p *planner) addKeys(c *keysIn) error {
-	if c.keys.n == 0 {
+func (p *planner) addKeys(c *keySetFilter) error {
+	if c.keys.N == 0 {
 		p.empty = true
 		return nil
 	}
@@ -188,13 +188,13 @@ func (p *planner) addKeys(c *keysIn) error {
 	if err != nil {
 		return err
 	}
-	t := &keyTerm{column: c.column, stored: stored, keys: c.keys, decides: c.decides, rate: 0.5}
+	t := &keyTerm{column: c.column, stored: stored, keys: c.keys, exact: c.exact, rate: 0.5}
 	switch {
 	case stored == nil && c.expr != nil:
 		p.program(c.expr)
 		return nil
 	case stored == nil:
-	case c.keys.text:
+	case c.keys.Text:
 		if n := entriesOf(stored); n > 0 {
 			set, err := codesOfKeys(c.keys, stored, n)
 			if err != nil {
@@ -206,14 +206,14 @@ func (p *planner) addKeys(c *keysIn) error {
 		info := stored.Info()
 		if least, greatest, known := bounds(info); known {
 			switch {
-			case c.keys.hasNone(least, greatest):
+			case c.keys.HasNone(least, greatest):
 				p.empty = true
 				return nil
-			case c.keys.hasAll(least, greatest) && info.Nulls == 0:
+			case c.keys.HasAll(least, greatest) && info.Nulls == 0:
 				return nil
 			}
-			inside := overlap(float64(max(c.keys.least, least)), float64(min(c.keys.greatest, greatest)), float64(c.keys.least), float64(c.keys.greatest))
-			t.rate = math.Min(1, float64(c.keys.n)*inside/(float64(greatest)-float64(least)+1))
+			inside := overlap(float64(max(c.keys.Least, least)), float64(min(c.keys.Greatest, greatest)), float64(c.keys.Least), float64(c.keys.Greatest))
+			t.rate = math.Min(1, float64(c.keys.N)*inside/(float64(greatest)-float64(least)+1))
 		}
 	}
 	p.terms = append(p.terms, t)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/clock"
+	"github.com/hengedb/henge/internal/exec/scheduler"
 	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/segment"
 )
@@ -39,7 +40,7 @@ func TestPlanningASegmentYieldsToItsWaiters(t *testing.T) {
 	defer cancel()
 	for range 5 {
 		env := envOf(t, s)
-		env.Share = NewScheduler(1, &leapingClock{Clock: clock.System()}).Join()
+		env.Share = scheduler.New(1, &leapingClock{Clock: clock.System()}).Join()
 		op, err := Build(ctx, count, env)
 		if err != nil {
 			t.Fatal(err)

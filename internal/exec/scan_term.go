@@ -2,6 +2,7 @@ package exec
 
 import (
 	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/exec/keys"
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/segment"
 	"github.com/hengedb/henge/internal/vector"
@@ -119,26 +120,26 @@ func (s *scanner) codes(t *codesTerm) (*vector.Vector, error) {
 	return t.stored.Codes(&s.codesBuf, s.from, s.to, s.rows)
 }
 
-// keyTerm holds a column against a set of keys. It may be left out unless it decides.
+// keyTerm holds a column against a set of keys. It may be left out unless it is exact.
 type keyTerm struct {
-	column  int
-	stored  segment.Column // whose statistics count; nil: none
-	keys    *keySet
-	decides bool
-	rate    float64
+	column int
+	stored segment.Column // whose statistics count; nil: none
+	keys   *keys.Set
+	exact  bool
+	rate   float64
 }
 
 func (t *keyTerm) share() float64 { return t.rate }
 
 func (t *keyTerm) within(from, to int) verdict {
-	if t.stored == nil || t.keys.text {
+	if t.stored == nil || t.keys.Text {
 		return sometimes
 	}
 	return longBlocks(t.stored, from, to, func(least, greatest int64) verdict {
 		switch {
-		case t.keys.hasNone(least, greatest):
+		case t.keys.HasNone(least, greatest):
 			return never
-		case t.keys.hasAll(least, greatest):
+		case t.keys.HasAll(least, greatest):
 			return always
 		}
 		return sometimes
@@ -151,24 +152,24 @@ func (t *keyTerm) narrow(s *scanner) error {
 		return err
 	}
 	keys := t.keys
-	if keys.text {
+	if keys.Text {
 		if v.Const {
-			s.keepAll(!v.IsNull(0) && keys.hasText(v.StringAt(0)))
+			s.keepAll(!v.IsNull(0) && keys.HasText(v.StringAt(0)))
 			return nil
 		}
-		s.keepIf(func(r uint32) bool { return v.Valid.Get(int(r)) && keys.hasText(v.StringAt(int(r))) })
+		s.keepIf(func(r uint32) bool { return v.Valid.Get(int(r)) && keys.HasText(v.StringAt(int(r))) })
 		return nil
 	}
 	if v.Const {
-		s.keepAll(!v.IsNull(0) && keys.hasLong(v.Longs[0]))
+		s.keepAll(!v.IsNull(0) && keys.HasLong(v.Longs[0]))
 		return nil
 	}
-	if keys.bits == nil {
-		s.keepIf(func(r uint32) bool { return v.Valid.Get(int(r)) && keys.hasLong(v.Longs[r]) })
+	if keys.Bits == nil {
+		s.keepIf(func(r uint32) bool { return v.Valid.Get(int(r)) && keys.HasLong(v.Longs[r]) })
 		return nil
 	}
 	s.keep(v, func(out, sel []uint32) int {
-		k, least, bits := 0, uint64(keys.least), keys.bits
+		k, least, bits := 0, uint64(keys.Least), keys.Bits
 		longs := v.Longs[:s.n]
 		if sel == nil {
 			for i, x := range longs {

@@ -12,7 +12,10 @@ import (
 	"testing"
 
 	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/exec/progress"
 	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/expr/catalog"
+	"github.com/hengedb/henge/internal/expr/stringfn"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/segment"
@@ -216,7 +219,7 @@ func TestScanAgreesWithFilteringRows(t *testing.T) {
 
 func likeExpr(t testing.TB, x expr.Expr, pattern string) expr.Expr {
 	t.Helper()
-	e, err := expr.NewLike(x, text1(pattern), nil, false, fault.Span{})
+	e, err := stringfn.NewLike(x, text1(pattern), nil, false, fault.Span{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -225,7 +228,7 @@ func likeExpr(t testing.TB, x expr.Expr, pattern string) expr.Expr {
 
 func isNull(t testing.TB, x expr.Expr) expr.Expr {
 	t.Helper()
-	f, ok := expr.Lookup("IS NULL")
+	f, ok := catalog.Lookup("IS NULL")
 	if !ok {
 		t.Fatal("there is no IS NULL")
 	}
@@ -328,8 +331,14 @@ func TestAggregateOverSegmentsAgreesWithRows(t *testing.T) {
 		for _, cfg := range configs {
 			env := cfg.env(t)
 			env.Tables = s
+			env.Progress = &progress.Progress{}
 			got := mustRows(t, &plan.Aggregate{Input: scan, Keys: keys, Aggs: calls}, env)
 			sameOrder(t, want, got)
+			done := env.Progress.Done()
+			n, bytes := int64(len(all)), done.Bytes
+			if done != (progress.Done{Segments: 4, Rows: n, Bytes: bytes, SegmentsRead: 4, RowsRead: n, BytesRead: bytes}) {
+				t.Errorf("the progress is %+v of %d rows", done, n)
+			}
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/exec/scheduler"
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/plan/wire"
@@ -15,18 +16,18 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// SegmentCache keeps what aggregations make of single segments: their groups with intermediate
-// values, as groupsOut gives them. A segment never changes, so what was made of it counts as long
-// as somebody asks for it; one that is replaced is not asked for any more. The key is the segment's
-// id, the plan below the aggregation without its bounds of time, and those that cut through the
-// segment: queries over different times share what was made of the segments that lie within both.
+// SegmentCache caches the results of aggregations over single segments: groups with intermediate
+// values, as groupsOut returns them. A segment never changes, so entries remain valid; a replaced
+// segment is no longer queried. The key consists of the id of the segment, the plan below the
+// aggregation without its time bounds, and the time bounds that intersect the segment: queries over
+// different intervals share the entries of segments that both fully contain.
 type SegmentCache struct {
 	Rows *RowCache
-	// Use and Populate say whether groups are taken from it and put into it.
+	// Use and Populate are true if queries read from the cache and write to it.
 	Use, Populate bool
-	// MaxEntry bounds what is kept of one segment, in bytes.
+	// MaxEntry is the maximum size of an entry in bytes.
 	MaxEntry int64
-	// Not are the native types of queries that it is not for.
+	// Not are the native types of queries that do not use the cache.
 	Not []string
 }
 
@@ -124,6 +125,7 @@ func takeKept(n *plan.Aggregate, p *Pipeline, env *Env) *keptGroups {
 		if cache.Use {
 			if op := cache.Rows.Get(key, nil); op != nil {
 				k.known = append(k.known, op)
+				env.Progress.Forget(&l.progress)
 				l.leaf.Reader.Release()
 				continue
 			}
@@ -133,6 +135,7 @@ func takeKept(n *plan.Aggregate, p *Pipeline, env *Env) *keptGroups {
 			continue
 		}
 		k.want(l.leaf, key)
+		env.Progress.Forget(&l.progress) // a pipeline of its own reads it
 	}
 	if len(left) == len(p.leaves) {
 		return nil
@@ -180,6 +183,7 @@ func takeApart(n *plan.Aggregate, p *Pipeline) *keptGroups {
 	k := &keptGroups{node: n, p: p}
 	for _, l := range p.leaves {
 		k.want(l.leaf, RowKey{})
+		p.env.Progress.Forget(&l.progress) // likewise
 	}
 	p.leaves = nil
 	p.recut()
@@ -272,7 +276,7 @@ func (l *keptLeaf) turn(ctx context.Context) error {
 		return nil
 	default:
 	}
-	return idle(ctx, func() error {
+	return scheduler.Wait(ctx, func() error {
 		select {
 		case <-l.after:
 			return nil

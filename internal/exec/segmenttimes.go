@@ -8,20 +8,34 @@ import (
 	"github.com/hengedb/henge/internal/obs"
 )
 
-// SegmentTimes measures how long each segment of a query waits for the first worker, and how long
-// workers are at it, in the words of the interface. A nil SegmentTimes measures nothing.
+// SegmentTimes measures the time that each segment of a query waits for its first worker, and the
+// time that workers spend on it, under the names of the public interface. A nil SegmentTimes does
+// nothing.
 type SegmentTimes struct {
 	Clock clock.Clock
 	Meter *obs.Meter
 	// Query is the query's id.
 	Query string
+	// Span gets a child for each segment; nil: no spans are recorded.
+	Span *obs.Span
 }
 
 // segmentTime is the time of one segment. Workers add to it.
 type segmentTime struct {
 	begun  atomic.Bool
 	waited time.Duration // until a worker began; of the worker that did
+	first  time.Time     // when it began
 	took   atomic.Int64
+}
+
+// In returns a SegmentTimes with the same measurements that also adds a child per segment to a
+// span.
+func (t *SegmentTimes) In(s *obs.Span, c clock.Clock) *SegmentTimes {
+	if t == nil {
+		t = &SegmentTimes{Clock: c}
+	}
+	t.Span = s
+	return t
 }
 
 // now returns the time, or none if nothing is measured.
@@ -43,7 +57,7 @@ func (t *SegmentTimes) turn(opened, since time.Time, from, to *leafScan) time.Ti
 		from.time.took.Add(int64(now.Sub(since)))
 	}
 	if to != nil && to.time.begun.CompareAndSwap(false, true) {
-		to.time.waited = now.Sub(opened)
+		to.time.waited, to.time.first = now.Sub(opened), now
 	}
 	return now
 }
@@ -71,6 +85,13 @@ func (t *SegmentTimes) tell(leaves []*leafScan) {
 		return
 	}
 	dataSource := leaves[0].scan.DataSource
+	if t.Span != nil {
+		for _, l := range leaves {
+			if l.time.begun.Load() {
+				t.Span.Scanned(dataSource, l.leaf.ID, l.time.first, time.Duration(l.time.took.Load()))
+			}
+		}
+	}
 	t.Meter.Times(t.about("query/wait/time", dataSource), "segment", ids, waits)
 	t.Meter.Times(t.about("query/segment/time", dataSource), "segment", ids, took)
 	t.Meter.Times(t.about("query/segmentAndCache/time", dataSource), "segment", ids, took)

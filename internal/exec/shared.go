@@ -6,6 +6,8 @@ import (
 	"sync"
 
 	"github.com/hengedb/henge/internal/budget"
+	"github.com/hengedb/henge/internal/exec/operator"
+	"github.com/hengedb/henge/internal/exec/scheduler"
 	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/vector"
 )
@@ -18,7 +20,7 @@ type sharing struct {
 }
 
 // reader returns an operator that gives the rows of n.
-func (s *sharing) reader(n *plan.Shared, env *Env) Operator {
+func (s *sharing) reader(n *plan.Shared, env *Env, w wants) Operator {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.spools == nil {
@@ -26,11 +28,11 @@ func (s *sharing) reader(n *plan.Shared, env *Env) Operator {
 	}
 	p := s.spools[n.ID]
 	if p == nil {
-		p = &spool{id: n.ID, input: n.Input, env: env, types: types(n.Columns()), account: budget.NewAccount(env.Budget)}
+		p = &spool{id: n.ID, input: n.Input, env: env, wants: w, types: types(n.Columns()), account: budget.NewAccount(env.Budget)}
 		s.spools[n.ID] = p
 	}
-	if !env.anyOrder && p.env.anyOrder {
-		p.env = env // one reader wants order
+	if !w.anyOrder && p.wants.anyOrder {
+		p.env, p.wants = env, w // one reader wants order
 	}
 	return &spoolReader{spool: p}
 }
@@ -50,6 +52,7 @@ type spool struct {
 	id    int
 	input plan.Node
 	env   *Env
+	wants wants
 	types []vector.Type
 
 	mu      sync.Mutex
@@ -67,7 +70,7 @@ type spool struct {
 func (s *spool) fill(ctx context.Context) error {
 	if !s.mu.TryLock() {
 		// Who computes may yield: who waits must not hold the slot that is needed to go on.
-		if err := idle(ctx, func() error { s.mu.Lock(); return nil }); err != nil {
+		if err := scheduler.Wait(ctx, func() error { s.mu.Lock(); return nil }); err != nil {
 			s.mu.Unlock()
 			return err
 		}
@@ -83,7 +86,7 @@ func (s *spool) fill(ctx context.Context) error {
 func (s *spool) compute(ctx context.Context) error {
 	s.env.Profile.computes(s.id, s.input)
 	var err error
-	if s.op, err = build(ctx, s.input, s.env); err != nil {
+	if s.op, err = build(ctx, s.input, s.env, s.wants); err != nil {
 		return err
 	}
 	s.build = vector.NewBatchBuilder(s.types, 0)
@@ -151,11 +154,11 @@ func (r *spoolReader) Next(ctx context.Context) (*vector.Batch, error) {
 		}
 		switch {
 		case r.spool.file != nil:
-			r.out = frames{vector.NewFrameReader(r.spool.file.Reader())}
+			r.out = operator.Frames(vector.NewFrameReader(r.spool.file.Reader()))
 		case r.spool.rows.N == 0:
 			return nil, io.EOF
 		default:
-			r.out = newBatches(r.spool.rows, r.spool.env.BatchRows)
+			r.out = operator.Batches(r.spool.rows, r.spool.env.BatchRows)
 		}
 	}
 	if err := stop(ctx); err != nil {

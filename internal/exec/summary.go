@@ -4,8 +4,10 @@ import (
 	"context"
 	"slices"
 
+	"github.com/hengedb/henge/internal/agg"
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/expr/timefn"
 	"github.com/hengedb/henge/internal/invariant"
 	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/segment"
@@ -48,15 +50,15 @@ type summaryCall struct {
 // false: they are not known.
 type summaryFold func(c segment.Column, from, to int, parts []blockValues) (known bool)
 
-// summaryFolds are the aggregates that blocks know enough of.
-var summaryFolds = map[string]summaryFold{
-	"COUNT": blockCounts,
-	"SUM":   blockSums,
-	"AVG":   blockMeans,
-	"MIN": func(c segment.Column, from, to int, parts []blockValues) bool {
+// summaryFolds are the folds of statistics.
+var summaryFolds = map[agg.Statistic]summaryFold{
+	agg.ValueCount: blockCounts,
+	agg.Sum:        blockSums,
+	agg.Mean:       blockMeans,
+	agg.Least: func(c segment.Column, from, to int, parts []blockValues) bool {
 		return blockBounds(c, from, to, parts, false)
 	},
-	"MAX": func(c segment.Column, from, to int, parts []blockValues) bool {
+	agg.Greatest: func(c segment.Column, from, to int, parts []blockValues) bool {
 		return blockBounds(c, from, to, parts, true)
 	},
 }
@@ -76,8 +78,12 @@ func newSummary(a *aggregation, p *Pipeline, workers int) *summary {
 		s.keys = append(s.keys, key)
 	}
 	for i, call := range a.node.Aggs {
-		fold := summaryFolds[call.Agg.Name]
-		if fold == nil || call.Agg.Keep || call.Filter >= 0 || len(call.Args) > 1 || len(call.Args) == 0 && call.Agg.Name != "COUNT" {
+		function := agg.Lookup(call.Agg.Name)
+		fold, counts := summaryFolds[function.OfBlock], function.Counts
+		if fold == nil {
+			return nil
+		}
+		if call.Agg.Keep || call.Filter >= 0 || len(call.Args) > 1 || len(call.Args) == 0 && !counts {
 			return nil
 		}
 		c := summaryCall{column: -1, fold: fold}
@@ -89,7 +95,7 @@ func newSummary(a *aggregation, p *Pipeline, workers int) *summary {
 			if c.column = p.origin(call.Args[0]); c.column < 0 {
 				return nil
 			}
-			if call.Agg.Name != "COUNT" && !a.input[call.Args[0]].IsNumeric() || p.reads.Out[c.column].Type.Multi {
+			if !counts && !a.input[call.Args[0]].IsNumeric() || p.reads.Out[c.column].Type.Multi {
 				return nil
 			}
 		}
@@ -118,7 +124,7 @@ func (p *Pipeline) projectsScan() bool {
 func (p *Pipeline) summaryKey(c int) (key summaryKey, ok bool) {
 	for _, s := range slices.Backward(p.steps) {
 		x := s.runs().(*plan.Project).Exprs[c]
-		if ts, g, is := expr.TimeBucket(x, p.env.Expr); is && !key.bucketed {
+		if ts, g, is := timefn.TimeBucket(x, p.env.Expr); is && !key.bucketed {
 			key.bucket, key.bucketed, x = g, true, ts
 		}
 		column, is := x.(*expr.Column)

@@ -8,6 +8,7 @@ import (
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/expr/catalog"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/vector"
@@ -32,7 +33,7 @@ func TestBlocksSumUpToTheirRows(t *testing.T) {
 	}
 	bucket := func(period string) expr.Expr {
 		at := &expr.Column{Index: 0, Name: "__time", T: expr.Of(expr.Timestamp).NotNull()}
-		e, err := expr.NewCall(expr.MustLookup("TIME_FLOOR"), []expr.Expr{at, text1(period)}, fault.Span{})
+		e, err := expr.NewCall(catalog.MustLookup("TIME_FLOOR"), []expr.Expr{at, text1(period)}, fault.Span{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/hengedb/henge/internal/clock"
+	"github.com/hengedb/henge/internal/exec/scheduler"
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/segment"
@@ -97,7 +98,7 @@ func TestALargeSegmentIsReadByAllThreadsAndNoMore(t *testing.T) {
 		for _, c := range []struct{ threads, queries int }{{1, 1}, {3, 1}, {2, 3}} {
 			t.Run(fmt.Sprintf("%s, %d threads, %d queries", name, c.threads, c.queries), func(t *testing.T) {
 				w := &readers{wanted: c.threads, all: make(chan struct{})}
-				sched := NewScheduler(c.threads, clock.System())
+				sched := scheduler.New(c.threads, clock.System())
 				var all sync.WaitGroup
 				for range c.queries {
 					all.Go(func() {
@@ -134,7 +135,7 @@ func TestSmallTablesAreGatheredInOrder(t *testing.T) {
 		node := &plan.Aggregate{Input: in, Aggs: typed([]vector.Type{long}, call("ARRAY_AGG", list, 0))}
 		want := ""
 		for i := range 50 {
-			sched := NewScheduler(4, clock.System())
+			sched := scheduler.New(4, clock.System())
 			env := &Env{Threads: 1 + 3*min(i, 1), Expr: &expr.Context{}, Tables: &store{t: t, leaves: s.leaves}, Share: sched.Join()}
 			got := fmt.Sprint(mustRows(t, node, env))
 			env.Share.Leave()

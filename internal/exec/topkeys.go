@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"slices"
 	"sync/atomic"
 
 	"github.com/hengedb/henge/internal/plan"
@@ -9,8 +10,8 @@ import (
 )
 
 // topKeys is what the workers of a top-N by a Long column know of its last row: rows whose key lies
-// beyond cannot count, and the scan below leaves them out before it reads other columns. It only
-// gets narrower.
+// beyond cannot count, and the scan below leaves them out before it reads other columns, as an
+// aggregation does before it makes keys of groups. It only gets narrower.
 type topKeys struct {
 	column int
 	desc   bool
@@ -21,17 +22,26 @@ type topKeys struct {
 
 func (*topKeys) condition() {}
 
-// narrowTop lets the scan leave out rows beyond the limit of a sort. It returns nil when the first
-// key is no column of it that this is known to work for.
+// narrowTop lets the scan, or the aggregation, leave out rows beyond the limit of a sort. It
+// returns nil when the first key is no column of it that this is known to work for.
 func (p *Pipeline) narrowTop(keys []plan.SortKey, limit int64) *topKeys {
-	if limit < 0 || len(keys) == 0 || p.scan == nil || p.scan.Limit >= 0 {
+	if limit < 0 || len(keys) == 0 || p.scan != nil && p.scan.Limit >= 0 {
 		return nil
 	}
 	c := p.origin(keys[0].Column)
-	if c < 0 || p.reads.Out[c].Type.Runtime() != vector.Long {
+	if c < 0 {
 		return nil
 	}
 	k := &topKeys{column: c, desc: keys[0].Desc, nulls: keys[0].NullsFirst}
+	if p.scan == nil {
+		if groups, ok := p.parted.(*aggregateOp); ok && groups.narrowTop(k) {
+			return k
+		}
+		return nil
+	}
+	if p.reads.Out[c].Type.Runtime() != vector.Long {
+		return nil
+	}
 	p.conditions = append(p.conditions, k)
 	return k
 }
@@ -56,6 +66,30 @@ func (k *topKeys) before(x, y int64) bool {
 		return x > y
 	}
 	return x < y
+}
+
+// wanted appends the rows of v, which has Longs, that do not lie beyond the last row.
+func (k *topKeys) wanted(v *vector.Vector, rows []uint32) []uint32 {
+	last, n := k.last.Load(), len(rows)
+	rows = slices.Grow(rows, v.Len)
+	if v.Valid == nil && !v.Const {
+		flip := int64(0)
+		if k.desc {
+			flip, last = -1, ^last // the complement turns the order round
+		}
+		rows = rows[:n+v.Len]
+		for i, x := range v.Longs[:v.Len] {
+			rows[n] = uint32(i)
+			n += one(x^flip <= last)
+		}
+		return rows[:n]
+	}
+	for i := range v.Len {
+		if null := v.IsNull(i); null && k.nulls || !null && !k.before(last, v.LongAt(i)) {
+			rows = append(rows, uint32(i))
+		}
+	}
+	return rows
 }
 
 // topTerm is a topKeys over a column of Longs.

@@ -10,6 +10,7 @@ import (
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/segment"
+	"github.com/hengedb/henge/internal/vector"
 )
 
 func TestTopRowsAreThoseOfASortWithoutLimit(t *testing.T) {
@@ -51,5 +52,55 @@ func TestTopRowsAreThoseOfASortWithoutLimit(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// Groups that lie beyond the last row of a top-N get no keys; the others stay whole.
+func TestTopGroupsAreThoseOfASortWithoutLimit(t *testing.T) {
+	r := rand.New(rand.NewPCG(41, 3))
+	s := &store{t: t}
+	for range 3 {
+		rows := make([][]any, 1500)
+		for i := range rows {
+			rows[i] = []any{r.Int64N(300), "", 0.0, "", r.Int64N(2000) - 1000, nil}
+			if r.IntN(3) > 0 {
+				rows[i][1] = string(rune('a' + r.IntN(3)))
+			}
+			if r.IntN(2) > 0 {
+				rows[i][4] = nil
+			}
+		}
+		s.addSegment(chrono.Eternity, eventSchema, false, rows)
+	}
+	types := []vector.Type{str, long, long}
+	node := &plan.Aggregate{Input: scanOf(nil, "s", "k", "__time"), Keys: []int{0, 2},
+		Aggs: typed(types, call("COUNT", long), call("SUM", long, 1), call("AVG", double, 1), call("MAX", long, 1))}
+	inputs := []plan.Node{node, plan.Select(node, []int{3, 1, 3, 2, 4, 0, 5})}
+	for _, cfg := range configs {
+		t.Run(cfg.name, func(t *testing.T) {
+			for at, input := range inputs {
+				for _, key := range []plan.SortKey{{Column: 3}, {Column: 3, Desc: true}, {Column: 3, NullsFirst: true}, {Column: 2, Desc: true},
+					{Column: 4}, {Column: 1, Desc: true}} {
+					sorted := func(offset, limit int64) [][]any {
+						env := cfg.env(t)
+						env.Tables = s
+						return mustRows(t, &plan.Sort{Input: input, Keys: []plan.SortKey{key}, Offset: offset, Limit: limit}, env)
+					}
+					all, got := sorted(0, -1), sorted(1, 20)
+					whole := map[string]bool{}
+					for _, line := range text(all) {
+						whole[line] = true
+					}
+					if len(got) != 20 {
+						t.Fatalf("input %d, %+v: [%d] rows", at, key, len(got))
+					}
+					for i, line := range text(got) {
+						if got[i][key.Column] != all[i+1][key.Column] || !whole[line] {
+							t.Fatalf("input %d, %+v: row %d is %s, want key %v", at, key, i, line, all[i+1][key.Column])
+						}
+					}
+				}
+			}
+		})
 	}
 }

@@ -6,24 +6,24 @@ import (
 	"io"
 	"sync/atomic"
 
+	"github.com/hengedb/henge/internal/exec/operator"
 	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/vector"
 )
 
 // openUnion makes the pipeline of a UNION ALL whose rows may come in any order, or else the
 // operator that concatenates its inputs.
-func openUnion(ctx context.Context, n *plan.Union, need []bool, env *Env) (*Pipeline, Operator, error) {
-	env = env.needing(need)
-	if env.anyOrder {
-		arms, err := openArms(ctx, n, env)
+func openUnion(ctx context.Context, n *plan.Union, env *Env, w wants) (*Pipeline, Operator, error) {
+	if w.anyOrder {
+		arms, err := openArms(ctx, n, env, w)
 		if err != nil {
 			return nil, nil, err
 		}
-		return &Pipeline{env: env.needing(nil), parted: arms}, nil, nil
+		return &Pipeline{env: env, parted: arms}, nil, nil
 	}
 	u := &unionOp{}
 	for _, in := range n.Ins {
-		op, err := build(ctx, in, env)
+		op, err := build(ctx, in, env, w)
 		if err != nil {
 			u.Close()
 			return nil, nil, err
@@ -73,16 +73,16 @@ type unionArm struct {
 	taken    *atomic.Bool // of op
 }
 
-func openArms(ctx context.Context, n *plan.Union, env *Env) (*unionArms, error) {
+func openArms(ctx context.Context, n *plan.Union, env *Env, w wants) (*unionArms, error) {
 	u := &unionArms{env: env}
 	for _, in := range n.Ins {
-		p, op, err := open(ctx, in, env)
+		p, op, err := open(ctx, in, env, w)
 		if err != nil {
 			u.Close()
 			return nil, err
 		}
-		if p != nil && p.there != nil { // others send rows too
-			p, op = nil, lent(newGather(p))
+		if p != nil && p.remote != nil { // others send rows too
+			p, op = nil, operator.CheckLifetime(newGather(p))
 		}
 		u.arms = append(u.arms, unionArm{p, op, &atomic.Bool{}})
 	}

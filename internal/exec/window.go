@@ -3,60 +3,38 @@ package exec
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"slices"
+	"sync"
+	"sync/atomic"
 
-	"github.com/hengedb/henge/internal/budget"
+	"github.com/hengedb/henge/internal/exec/extsort"
+	"github.com/hengedb/henge/internal/exec/window"
+	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// windowOp sorts its input by partition and order, and then computes the calls over whole
-// partitions, as many small ones together as fill a batch, or over one part of a partition after
-// the other where all calls can do with that. What does not fit in memory goes to disk, as a
-// longPartition.
-type windowOp struct {
-	node   *plan.Window
-	calls  []windowFunction
-	cut    windowCut
-	sorted Operator
-	types  []vector.Type
-	env    *Env
-
-	account budget.Account
-	rows    *vector.BatchBuilder
-	starts  []int         // of the partitions in rows
-	last    *vector.Batch // the first row of the last partition in rows, as one row
-	before  *vector.Batch // the row before pending, when peers are kept together
-	pending *vector.Batch // read and not yet in rows
-	ended   bool
-	out     Operator
-	long    *longPartition // what began in rows and has to go to disk
-	// parted says that the rows after those in rows go on with their last partition, continues that
-	// the first ones went on.
-	parted, continues bool
-}
-
 // openWindow computes a window in parts where that pays, else over all rows in order.
-func openWindow(ctx context.Context, n *plan.Window, env *Env) (*Pipeline, Operator, error) {
+func openWindow(ctx context.Context, n *plan.Window, env *Env, w wants) (*Pipeline, Operator, error) {
 	// Rows that the window's order leaves equal stay as they come, and frames of rows tell them apart.
-	input, inner, groups := n.Input, env.inOrder(), []plan.SortKey(nil)
-	if inParts(n, env) {
+	w = w.needing(nil)
+	input, inner, groups := n.Input, w.inOrder(), []plan.SortKey(nil)
+	if inParts(n, env, w) {
 		if below, keys := groupsBelow(n); below != nil {
-			input, inner, groups = below, env.unordered(), keys
+			input, inner, groups = below, w.unordered(), keys
 		}
 	}
-	p, in, err := openParts(ctx, input, inner)
+	p, in, err := openParts(ctx, input, env, inner)
 	switch {
 	case err != nil:
 		return nil, nil, err
-	case p != nil && inParts(n, env) && (groups != nil || manyRows(p)):
+	case p != nil && inParts(n, env, w) && (groups != nil || manyRows(p)):
 		return &Pipeline{env: env, parted: newWindowParts(n, p, groups, env)}, nil, nil
 	case p != nil:
 		in = newGather(p)
 	}
-	o, err := newWindow(n, in, groups, env)
+	o, err := window.New(n, in, groups, env.windowOptions())
 	if err != nil {
 		in.Close()
 		return nil, nil, err
@@ -64,338 +42,298 @@ func openWindow(ctx context.Context, n *plan.Window, env *Env) (*Pipeline, Opera
 	return nil, o, nil
 }
 
-// newWindow takes over input, whose rows come in order where the window's order leaves them equal,
-// or are groups that are told apart by keys.
-func newWindow(n *plan.Window, input Operator, groups []plan.SortKey, env *Env) (*windowOp, error) {
-	sorted := input
-	if keys := windowOrder(n, groups); len(keys) > 0 {
-		sorted = newSortOf(input, types(n.Input.Columns()), keys, 0, -1, env)
-	}
-	return newWindowOver(n, sorted, env)
+// windowParts computes a window in parts. The workers of a scan, or of an aggregation, spread its
+// rows by a hash of their partition; each part is then sorted and computed by one worker, which
+// goes on with what stands on the window.
+//
+// Rows that the window's order leaves equal keep the order of the scan: each row has its position
+// there as a last column, by which it is sorted in the end. Groups are sorted as they were asked
+// for, and by their keys.
+type windowParts struct {
+	node   *plan.Window
+	env    *Env
+	input  *Pipeline
+	groups []plan.SortKey // what tells the groups of the input apart; nil: it is a scan's
+	parts  []windowPart
+	ready  bool
+	next   atomic.Int32 // the part that is taken next
+
+	mu      sync.Mutex
+	sources []*windowSource
 }
 
-// newWindowOver takes over sorted, whose rows come in windowOrder.
-func newWindowOver(n *plan.Window, sorted Operator, env *Env) (*windowOp, error) {
-	o := &windowOp{node: n, types: types(n.Input.Columns()), env: env, sorted: sorted}
-	o.account = budget.NewAccount(env.Budget)
-	var err error
-	if o.calls, o.cut, err = newStreamedFunctions(n.Calls); err != nil {
-		return nil, err
-	}
-	if o.cut == cutNowhere || env.MaxWindowRows > 0 { // who bounds partitions wants to hear of long ones
-		o.calls, o.cut = nil, cutNowhere
-	}
-	for i := range n.Calls[len(o.calls):] {
-		f, err := newWindowFunction(&n.Calls[i])
-		if err != nil {
-			return nil, err
-		}
-		o.calls = append(o.calls, f)
-	}
-	o.rows = vector.NewBatchBuilder(o.types, 0)
-	return o, nil
+// windowPart is the rows of some partitions.
+type windowPart struct {
+	mu     sync.Mutex
+	sorter *extsort.Sorter // nil: there are no rows, or they were taken
 }
 
-// windowOrder is the order in which a window's rows are computed, which are groups that are told
-// apart by keys, or nil.
-func windowOrder(n *plan.Window, groups []plan.SortKey) []plan.SortKey {
-	var keys []plan.SortKey
-	for _, p := range n.Partition {
-		keys = append(keys, plan.SortKey{Column: p, NullsFirst: true})
-	}
-	keys = append(keys, n.Order...)
-	for _, group := range groups {
-		if !slices.ContainsFunc(keys, func(k plan.SortKey) bool { return k.Column == group.Column }) {
-			keys = append(keys, group)
-		}
-	}
-	return keys
+// partsOfWindow is into how many parts a window is cut for each worker: so many that workers end
+// together, and that the rows of one are sorted at once.
+const partsOfWindow = 8
+
+// inParts reports whether a window may be computed in parts. Whoever wants the partitions in order
+// gets them in order.
+func inParts(n *plan.Window, env *Env, w wants) bool {
+	return w.anyOrder && len(n.Partition) > 0 && env.Threads > 1
 }
 
-func (o *windowOp) Next(ctx context.Context) (*vector.Batch, error) {
-	for {
-		if o.out != nil {
-			b, err := o.out.Next(ctx)
-			if !errors.Is(err, io.EOF) {
-				return b, err
-			}
-			o.out.Close()
-			o.out = nil
-			if err := o.account.Set(0); err != nil {
-				return nil, err
-			}
-		}
-		if o.long != nil {
-			if err := o.endLong(ctx); err != nil {
-				return nil, err
-			}
-			continue
-		}
-		if o.ended && o.pending == nil {
-			return nil, io.EOF
-		}
-		if err := o.fill(ctx); err != nil {
-			return nil, err
-		}
-		if o.rows.Rows() == 0 {
-			continue
-		}
-		b, err := o.compute(ctx, o.rows.Build())
-		if err != nil {
-			return nil, err
-		}
-		o.out = newBatches(b, o.env.BatchRows)
-	}
+// manyRows reports whether the rows of a scan are worth being computed in parts.
+func manyRows(input *Pipeline) bool {
+	const batches = 16 // that one worker computes as fast
+	return input.scan != nil && input.remote == nil && input.rowsLeft == nil && input.rows() > batches*input.env.BatchRows
 }
 
-// fill gathers whole partitions, or parts of them, until there is at least a batch of rows.
-func (o *windowOp) fill(ctx context.Context) error {
-	o.starts, o.last = o.starts[:0], nil
-	o.continues, o.parted = o.parted, false
-	for {
-		if o.pending == nil {
-			b, err := o.sorted.Next(ctx)
-			if errors.Is(err, io.EOF) {
-				o.ended = true
+// groupColumns returns which columns of n's rows tell them apart as groups of an aggregation, by
+// which these are ordered; nil: n gives no groups, or not with all of their keys.
+func groupColumns(n plan.Node) []int {
+	switch n := n.(type) {
+	case *plan.Aggregate:
+		if len(n.Keys) == 0 || n.Sets != nil {
+			return nil
+		}
+		out := make([]int, len(n.Keys))
+		for i := range out {
+			out[i] = i
+		}
+		return out
+	case *plan.Filter:
+		return groupColumns(n.Input)
+	case *plan.Project:
+		below := groupColumns(n.Input)
+		if below == nil {
+			return nil
+		}
+		out := make([]int, len(below))
+		for i, column := range below {
+			out[i] = slices.IndexFunc(n.Exprs, func(e expr.Expr) bool {
+				x, ok := e.(*expr.Column)
+				return ok && x.Index == column
+			})
+			if out[i] < 0 {
 				return nil
 			}
-			if err != nil {
-				return err
-			}
-			o.pending = b.Compact()
 		}
-		for i := range o.pending.N {
-			if o.last != nil && samePartition(o.node.Partition, o.last, o.pending, i) {
-				if o.cut == cutNowhere || o.rows.Rows()+i < o.env.BatchRows {
-					continue
-				}
-				if o.cut == cutAnywhere || !o.peersOf(i) {
-					o.parted = true
-					o.take(i)
-					return nil
-				}
-				continue
-			}
-			if err := o.bounded(o.rows.Rows() + i); err != nil {
-				return err
-			}
-			if o.rows.Rows()+i >= o.env.BatchRows && o.last != nil {
-				// A new partition, and enough rows for now: it comes with the next fill.
-				o.take(i)
-				return nil
-			}
-			o.starts = append(o.starts, o.rows.Rows()+i)
-			o.last = o.pending.Slice(i, i+1)
+		return out
+	}
+	return nil
+}
+
+// groupsBelow returns what gives a window its rows and their order if they are groups: a sort below
+// is part of the order. Nil: they are not.
+func groupsBelow(n *plan.Window) (plan.Node, []plan.SortKey) {
+	input, keys := n.Input, []plan.SortKey(nil)
+	if s, ok := input.(*plan.Sort); ok && s.Limit < 0 && s.Offset == 0 {
+		input, keys = s.Input, slices.Clone(s.Keys)
+	}
+	groups := groupColumns(input)
+	if groups == nil {
+		return nil, nil
+	}
+	for _, c := range groups {
+		keys = append(keys, plan.SortKey{Column: c, NullsFirst: true})
+	}
+	return input, keys
+}
+
+// windowOptions is what windows take from the query.
+func (e *Env) windowOptions() window.Options {
+	return window.Options{Resources: e.resources(), MaxRows: e.MaxWindowRows}
+}
+
+// newWindowParts takes over input.
+func newWindowParts(n *plan.Window, input *Pipeline, groups []plan.SortKey, env *Env) *windowParts {
+	return &windowParts{node: n, env: env, input: input, groups: groups}
+}
+
+// run spreads the rows of the input, if that was not done.
+func (o *windowParts) run(ctx context.Context) error {
+	if o.ready {
+		return nil
+	}
+	o.ready = true
+	if err := o.input.prepare(ctx); err != nil {
+		return err
+	}
+	types, keys := types(o.node.Input.Columns()), window.Order(o.node, o.groups)
+	if o.groups == nil {
+		types, keys = append(types, vector.Long), append(keys, plan.SortKey{Column: len(types)})
+	}
+	spreaders := make([]windowPartitioner, o.input.Workers())
+	o.parts = make([]windowPart, 1)
+	if len(spreaders) > 1 {
+		o.parts = make([]windowPart, partsOfWindow*o.env.Threads)
+	}
+	for i := range o.parts {
+		o.parts[i].sorter = extsort.NewSorter(&extsort.Spec{Resources: o.env.resources(), Types: types, Keys: keys, Limit: -1})
+	}
+	return o.input.runMorsels(ctx, len(spreaders), func(worker, number int) { spreaders[worker].at = int64(number) << 32 },
+		func(_ context.Context, worker int, b *vector.Batch) error { return spreaders[worker].add(o, b) })
+}
+
+// windowPartitioner is one worker's.
+type windowPartitioner struct {
+	at     int64 // the position of the next row
+	hashes []uint64
+	rows   [][]uint32 // by part
+}
+
+func (s *windowPartitioner) add(o *windowParts, b *vector.Batch) error {
+	b = b.Compact()
+	keys := make([]*vector.Vector, len(o.node.Partition))
+	for i, c := range o.node.Partition {
+		keys[i] = b.Cols[c]
+	}
+	s.hashes = vector.Sized(s.hashes, b.N)
+	vector.HashRows(keys, s.hashes)
+	if s.rows == nil {
+		s.rows = make([][]uint32, len(o.parts))
+	}
+	for i := range s.rows {
+		s.rows[i] = s.rows[i][:0]
+	}
+	for i, h := range s.hashes {
+		part := (h >> 32) * uint64(len(o.parts)) >> 32
+		s.rows[part] = append(s.rows[part], uint32(i))
+	}
+	if o.groups == nil {
+		b = s.withPositions(b)
+	}
+	for i, rows := range s.rows {
+		if len(rows) == 0 {
+			continue
 		}
-		// The batch dies with the next pull: keep the rows to compare with.
-		o.last = (&vector.Batch{N: o.last.N, Cols: o.last.Cols, Sel: []uint32{0}}).Compact()
-		if o.cut == cutAtPeers {
-			o.before = (&vector.Batch{N: o.pending.N, Cols: o.pending.Cols, Sel: []uint32{uint32(o.pending.N - 1)}}).Compact()
-		}
-		o.take(o.pending.N)
-		if err := o.bounded(o.rows.Rows()); err != nil {
+		if err := o.parts[i].add(&vector.Batch{N: b.N, Cols: b.Cols, Sel: rows}); err != nil {
 			return err
 		}
-		if size := o.rows.Bytes() * windowShare; !o.account.TrySet(size) {
-			if o.env.Spill == nil {
-				return o.account.Set(size)
-			}
-			return o.beginLong()
-		}
 	}
+	return nil
 }
 
-// beginLong moves the partition that begins last in rows to disk.
-func (o *windowOp) beginLong() error {
-	b := o.rows.Build()
-	start := o.starts[len(o.starts)-1]
-	var err error
-	o.long, err = newLongPartition(b.Slice(start, b.N), o.types, o.node.Order, o.account.Held()+o.env.Budget.Free(), o.env)
-	if err != nil {
-		return err
+// withPositions returns b with the places of its rows.
+func (s *windowPartitioner) withPositions(b *vector.Batch) *vector.Batch {
+	positions := make([]int64, b.N)
+	for i := range positions {
+		positions[i] = s.at + int64(i)
 	}
-	o.long.continues = o.continues && start == 0
-	if start > 0 {
-		o.starts = o.starts[:len(o.starts)-1]
-		o.rows.Append(b.Slice(0, start))
-	}
-	return o.account.Set(o.rows.Bytes() * windowShare)
+	s.at += int64(b.N)
+	return &vector.Batch{N: b.N, Cols: append(append(make([]*vector.Vector, 0, len(b.Cols)+1), b.Cols...), vector.FromLongs(positions))}
 }
 
-// endLong adds the remaining rows of the partition on disk, and makes it what comes out next.
-func (o *windowOp) endLong(ctx context.Context) error {
-	for within := true; within && !o.ended; {
-		if o.pending == nil {
-			b, err := o.sorted.Next(ctx)
-			if errors.Is(err, io.EOF) {
-				o.ended = true
-				break
-			}
-			if err != nil {
-				return err
-			}
-			o.pending = b.Compact()
-		}
-		n := 0
-		for n < o.pending.N && samePartition(o.node.Partition, o.last, o.pending, n) {
+func (p *windowPart) add(b *vector.Batch) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.sorter.Add(b)
+}
+
+// workers returns how many workers are worth starting.
+func (o *windowParts) workers() int {
+	n := 0
+	for i := range o.parts {
+		if s := o.parts[i].sorter; s != nil && !s.Empty() {
 			n++
 		}
-		within = n == o.pending.N
-		if n > 0 {
-			if err := o.long.add(o.pending.Slice(0, n)); err != nil {
-				return err
+	}
+	return max(1, min(n, o.env.Threads))
+}
+
+func (o *windowParts) short() bool { return false }
+
+// source returns a reader of some of the parts.
+func (o *windowParts) source(bool) partSource {
+	s := &windowSource{of: o}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.sources = append(o.sources, s)
+	return s
+}
+
+func (o *windowParts) Close() {
+	for _, s := range o.sources {
+		s.end()
+	}
+	for i := range o.parts {
+		if s := o.parts[i].sorter; s != nil {
+			s.Close()
+		}
+	}
+	o.parts = nil
+	o.input.Close()
+}
+
+// windowSource takes one part after the other.
+type windowSource struct {
+	of      *windowParts
+	take    func(number int)
+	present Operator
+	sorter  *extsort.Sorter // of the present part
+}
+
+func (s *windowSource) onTake(f func(number int)) { s.take = f }
+
+func (s *windowSource) Next(ctx context.Context) (*vector.Batch, error) {
+	for {
+		if s.present == nil {
+			if err := s.begin(ctx); err != nil {
+				return nil, err
 			}
 		}
-		if most := o.env.MaxWindowRows; most > 0 && o.long.n() > most {
-			return &ErrWindowRows{Rows: o.long.n(), Max: most}
+		b, err := s.present.Next(ctx)
+		if !errors.Is(err, io.EOF) {
+			return b, err
 		}
-		if o.pending = o.pending.Slice(n, o.pending.N); within {
-			o.pending = nil
+		s.end()
+	}
+}
+
+// begin begins with the next part, io.EOF if there is none.
+func (s *windowSource) begin(ctx context.Context) error {
+	number := int(s.of.next.Add(1)) - 1
+	if number >= len(s.of.parts) {
+		return io.EOF
+	}
+	if s.take != nil {
+		s.take(number)
+	}
+	s.sorter, s.of.parts[number].sorter = s.of.parts[number].sorter, nil
+	runs, err := s.sorter.Finish(ctx)
+	if err == nil {
+		rows := s.sorter.Merge(runs)
+		if s.of.groups == nil {
+			rows = &withoutPlaces{rows}
 		}
+		s.present, err = window.NewOver(s.of.node, rows, s.of.env.windowOptions())
 	}
-	var before []windowFunction
-	if o.long.continues {
-		before = o.calls
+	if err != nil {
+		s.end()
 	}
-	if err := o.long.finish(ctx, o.node.Calls, before); err != nil {
-		return err
-	}
-	o.parted = false
-	o.out, o.long = o.long, nil
-	return nil
+	return err
 }
 
-// bounded refuses the partition that begins last if its rows up to end are too many.
-func (o *windowOp) bounded(end int) error {
-	if most := o.env.MaxWindowRows; most > 0 && len(o.starts) > 0 && end-o.starts[len(o.starts)-1] > most {
-		return &ErrWindowRows{Rows: end - o.starts[len(o.starts)-1], Max: most}
+// end is done with the present part.
+func (s *windowSource) end() {
+	if s.present != nil {
+		s.present.Close()
+		s.present = nil
 	}
-	return nil
-}
-
-// ErrWindowRows is the failure of a window partition with more rows than Env.MaxWindowRows. Rows
-// counts those seen so far.
-type ErrWindowRows struct{ Rows, Max int }
-
-// Error says so.
-func (e *ErrWindowRows) Error() string {
-	return fmt.Sprintf("a window has [%d] rows or more, [%d] are allowed", e.Rows, e.Max)
-}
-
-// peersOf reports whether row i of pending, which is of the same partition as the row before, is
-// also equal to it in the order.
-func (o *windowOp) peersOf(i int) bool {
-	before, at := o.pending, i-1
-	if i == 0 {
-		before, at = o.before, 0
-	}
-	for _, k := range o.node.Order {
-		if !vector.Same(before.Cols[k.Column], at, o.pending.Cols[k.Column], i) {
-			return false
-		}
-	}
-	return true
-}
-
-// windowShare is what a row takes while windows are computed over it, in multiples of itself.
-const windowShare = 2
-
-// take moves the first n pending rows to rows.
-func (o *windowOp) take(n int) {
-	if n > 0 {
-		o.rows.Append(o.pending.Slice(0, n))
-	}
-	if n == o.pending.N {
-		o.pending = nil
-		return
-	}
-	o.pending = o.pending.Slice(n, o.pending.N)
-}
-
-func samePartition(cols []int, last *vector.Batch, b *vector.Batch, i int) bool {
-	for _, c := range cols {
-		if !vector.Same(last.Cols[c], 0, b.Cols[c], i) {
-			return false
-		}
-	}
-	return true
-}
-
-func (o *windowOp) compute(ctx context.Context, b *vector.Batch) (*vector.Batch, error) {
-	n := b.N
-	p := newPartitionSet(b, append(o.starts, n), o.node.Order)
-	p.continues = o.continues
-	out := &vector.Batch{N: n, Cols: append([]*vector.Vector(nil), b.Cols...)}
-	for _, f := range o.calls {
-		if err := stop(ctx); err != nil {
-			return nil, err
-		}
-		v, err := f.compute(ctx, p)
-		if err != nil {
-			return nil, err
-		}
-		out.Cols = append(out.Cols, v)
-	}
-	return out, nil
-}
-
-func (o *windowOp) Close() {
-	if o.out != nil {
-		o.out.Close()
-	}
-	if o.long != nil {
-		o.long.Close()
-	}
-	o.sorted.Close()
-	o.account.Close()
-}
-
-// partitionSet are the rows of some whole partitions, in order.
-type partitionSet struct {
-	rows   *vector.Batch
-	bounds []int // starts of the partitions, and the end of the last
-	order  []plan.SortKey
-	// By row: its partition, and the first and the row after the last of its peers, which are equal in
-	// the order.
-	partition      []int32
-	peerLo, peerHi []int32
-	// continues says that rows of the first partition came before.
-	continues bool
-}
-
-func newPartitionSet(b *vector.Batch, bounds []int, order []plan.SortKey) *partitionSet {
-	p := &partitionSet{rows: b, bounds: bounds, order: order}
-	p.partition, p.peerLo, p.peerHi = make([]int32, b.N), make([]int32, b.N), make([]int32, b.N)
-	for k := range len(bounds) - 1 {
-		lo, hi := bounds[k], bounds[k+1]
-		start := lo
-		for i := lo; i < hi; i++ {
-			p.partition[i] = int32(k)
-			if i > lo && !p.peers(i-1, i) {
-				p.endPeers(start, i)
-				start = i
-			}
-		}
-		p.endPeers(start, hi)
-	}
-	return p
-}
-
-func (p *partitionSet) endPeers(lo, hi int) {
-	for i := lo; i < hi; i++ {
-		p.peerLo[i], p.peerHi[i] = int32(lo), int32(hi)
+	if s.sorter != nil {
+		s.sorter.Close()
+		s.sorter = nil
 	}
 }
 
-func (p *partitionSet) peers(i, j int) bool {
-	for _, k := range p.order {
-		if c := p.rows.Cols[k.Column]; !vector.Same(c, i, c, j) {
-			return false
-		}
+// Close is part of Operator; the parts end their sources.
+func (s *windowSource) Close() {}
+
+// withoutPlaces drops the last column.
+type withoutPlaces struct{ input Operator }
+
+func (o *withoutPlaces) Next(ctx context.Context) (*vector.Batch, error) {
+	b, err := o.input.Next(ctx)
+	if err != nil {
+		return nil, err
 	}
-	return true
+	return &vector.Batch{N: b.N, Sel: b.Sel, Cols: b.Cols[:len(b.Cols)-1]}, nil
 }
 
-// start and end bound the partition of row i.
-func (p *partitionSet) start(i int) int { return p.bounds[p.partition[i]] }
-func (p *partitionSet) end(i int) int   { return p.bounds[p.partition[i]+1] }
+func (o *withoutPlaces) Close() { o.input.Close() }

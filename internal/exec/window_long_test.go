@@ -64,8 +64,8 @@ func TestPartitionsOnDiskGiveWhatThoseInMemoryGive(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			calls := []plan.WindowCall{
 				windowAgg("COUNT", long, f), windowAgg("SUM", double, f, 2), windowAgg("MIN", str, f, 3), windowAgg("SUM", long, f, 4), windowAgg("COUNT", long, f, 1),
-				window("FIRST_VALUE", str, f, 1), window("LAST_VALUE", double, f, 2), window("NTH_VALUE", long, f, 4), window("LAST_VALUE", str, f, 1),
-				window("NTH_VALUE", str, f, 3),
+				windowOf("FIRST_VALUE", str, f, 1), windowOf("LAST_VALUE", double, f, 2), windowOf("NTH_VALUE", long, f, 4),
+				windowOf("LAST_VALUE", str, f, 1), windowOf("NTH_VALUE", str, f, 3),
 			}
 			calls[3].Filter = 7
 			calls[4].Distinct, calls[4].Filter = true, 7
@@ -73,7 +73,7 @@ func TestPartitionsOnDiskGiveWhatThoseInMemoryGive(t *testing.T) {
 			calls[8].IgnoreNulls = true
 			calls[9].Agg.Params, calls[9].IgnoreNulls = []any{int64(2)}, true
 			order := []plan.SortKey{{Column: 4, Desc: len(name)%2 == 0, NullsFirst: len(name)%3 == 0}}
-			if !f.Range { // so that rows have places
+			if !f.Range { // so that rows have positions
 				order = append(order, plan.SortKey{Column: 0})
 			} else {
 				calls = calls[:5]
@@ -88,13 +88,13 @@ func TestFunctionsOfPlacesOverPartitionsOnDisk(t *testing.T) {
 	param := func(n int64, c plan.WindowCall) plan.WindowCall { c.Agg.Params = []any{n}; return c }
 	known := func(c plan.WindowCall) plan.WindowCall { c.IgnoreNulls = true; return c }
 	places := []plan.WindowCall{
-		window("ROW_NUMBER", long, wholeFrame), param(7, window("NTILE", long, wholeFrame)), param(5000, window("NTILE", long, wholeFrame)),
-		window("LAG", str, wholeFrame, 1), param(300, window("LEAD", double, wholeFrame, 2)), window("LAG", str, wholeFrame, 1, 6, 3),
-		known(window("LAG", str, wholeFrame, 1)), known(param(40, window("LEAD", double, wholeFrame, 2))), known(param(0, window("LEAD", str, wholeFrame, 1))),
-		known(window("LEAD", long, wholeFrame, 4, 6, 0)),
+		windowOf("ROW_NUMBER", long, wholeFrame), param(7, windowOf("NTILE", long, wholeFrame)), param(5000, windowOf("NTILE", long, wholeFrame)),
+		windowOf("LAG", str, wholeFrame, 1), param(300, windowOf("LEAD", double, wholeFrame, 2)), windowOf("LAG", str, wholeFrame, 1, 6, 3),
+		known(windowOf("LAG", str, wholeFrame, 1)), known(param(40, windowOf("LEAD", double, wholeFrame, 2))), known(param(0, windowOf("LEAD", str, wholeFrame, 1))),
+		known(windowOf("LEAD", long, wholeFrame, 4, 6, 0)),
 	}
 	ranks := []plan.WindowCall{
-		window("RANK", long, wholeFrame), window("DENSE_RANK", long, wholeFrame), window("PERCENT_RANK", double, wholeFrame), window("CUME_DIST", double, wholeFrame),
+		windowOf("RANK", long, wholeFrame), windowOf("DENSE_RANK", long, wholeFrame), windowOf("PERCENT_RANK", double, wholeFrame), windowOf("CUME_DIST", double, wholeFrame),
 	}
 	in := inline(longTypes, rows...)
 	sameLong(t, &plan.Window{Input: in, Partition: []int{5}, Order: []plan.SortKey{{Column: 4}, {Column: 0}}, Calls: places}, 40<<10)
@@ -106,7 +106,7 @@ func TestFunctionsOfPlacesOverPartitionsOnDisk(t *testing.T) {
 			rows[i][4] = int64(77)
 		}
 	}
-	back := []plan.WindowCall{window("ROW_NUMBER", long, wholeFrame), ranks[0], ranks[1], windowAgg("SUM", double, running, 2), windowAgg("MAX", str, running, 3)}
+	back := []plan.WindowCall{windowOf("ROW_NUMBER", long, wholeFrame), ranks[0], ranks[1], windowAgg("SUM", double, running, 2), windowAgg("MAX", str, running, 3)}
 	many := &plan.Window{Input: inline(longTypes, rows...), Order: []plan.SortKey{{Column: 4}}, Calls: back[1:]}
 	sameLong(t, many, 40<<10)
 	many.Partition = []int{5}
@@ -123,7 +123,7 @@ func TestDistinctOverPartitionsOnDiskFollowsEqualRows(t *testing.T) {
 	types := []vector.Type{long, str, double}
 	var calls []plan.WindowCall
 	for _, f := range []plan.Frame{wholeFrame, running, rowsFrame(-100, 5), {FromOffset: -50, ToUnbounded: true, FromColumn: -1, ToColumn: -1, Exclude: plan.ExcludeCurrentRow}} {
-		for _, c := range []plan.WindowCall{window("", long, f, 1), window("", long, f, 2), window("", long, f, 1, 2)} {
+		for _, c := range []plan.WindowCall{windowOf("", long, f, 1), windowOf("", long, f, 2), windowOf("", long, f, 1, 2)} {
 			c.Agg.Name, c.Distinct = "COUNT", true
 			for _, a := range c.Args {
 				c.Agg.Args = append(c.Agg.Args, types[a])
@@ -135,25 +135,3 @@ func TestDistinctOverPartitionsOnDiskFollowsEqualRows(t *testing.T) {
 }
 
 func negativeZero() float64 { zero := 0.0; return -zero }
-
-func TestSearchNearFindsTheFirst(t *testing.T) {
-	for n := range 40 {
-		for first := 0; first <= n; first++ {
-			for near := -1; near <= n+1; near++ {
-				asked := 0
-				got, err := searchNear(0, n, near, func(i int) (bool, error) {
-					if asked++; i < 0 || i >= n {
-						t.Fatalf("asked for %d of %d", i, n)
-					}
-					return i >= first, nil
-				})
-				if got != first || err != nil {
-					t.Fatalf("of %d, near %d: %d, want %d (%v)", n, near, got, first, err)
-				}
-				if near == first && asked > 2 {
-					t.Fatalf("%d questions for what is there", asked)
-				}
-			}
-		}
-	}
-}

@@ -27,7 +27,7 @@ func numberedEvents(t *testing.T) (*store, plan.Node) {
 	sum := windowAgg("SUM", long, rowsFrame(-2, 1), 1)
 	sum.Agg = agg.Spec{Name: "SUM", Args: []vector.Type{long}}
 	return s, &plan.Window{Input: scan, Partition: []int{0}, Order: []plan.SortKey{{Column: 1, Desc: true}},
-		Calls: []plan.WindowCall{window("ROW_NUMBER", long, wholeFrame), window("LAG", long, wholeFrame, 2), sum}}
+		Calls: []plan.WindowCall{windowOf("ROW_NUMBER", long, wholeFrame), windowOf("LAG", long, wholeFrame, 2), sum}}
 }
 
 // numberedGroups is a window over groups of those events, of which its order leaves many equal:
@@ -37,7 +37,7 @@ func numberedGroups(t *testing.T) (*store, plan.Node) {
 	groups := &plan.Aggregate{Input: scanOf(nil, "word", "k", "__time"), Keys: []int{0, 1, 2}, Aggs: typed([]vector.Type{str, long, long}, call("COUNT", long))}
 	some := &plan.Filter{Input: groups, Cond: compare(t, "<>", &expr.Column{Index: 2, Name: "__time", T: expr.Of(expr.BigInt)}, number1(2000))}
 	return s, &plan.Window{Input: plan.Select(some, []int{3, 2, 1, 0}), Partition: []int{3}, Order: []plan.SortKey{{Column: 2, Desc: true}},
-		Calls: []plan.WindowCall{window("ROW_NUMBER", long, wholeFrame), window("LAG", long, wholeFrame, 1)}}
+		Calls: []plan.WindowCall{windowOf("ROW_NUMBER", long, wholeFrame), windowOf("LAG", long, wholeFrame, 1)}}
 }
 
 // sortedGroups is the same over groups that are sorted another way, which those that the window's
@@ -60,11 +60,11 @@ func TestWindowsInParts(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, c := range []config{{batch: 5}, {batch: 64}, {batch: 64, many: manyGroups{aside: 3}}, {batch: 100, spill: 300 << 10}, {batch: 64, spill: 1 << 20}} {
+			for _, c := range []config{{batch: 5}, {batch: 64}, {batch: 64, many: manyGroups{partition: 3}}, {batch: 100, spill: 300 << 10}, {batch: 64, spill: 1 << 20}} {
 				for _, threads := range []int{2, 3} {
 					env := c.env(t)
 					env.Tables, env.Threads = s, threads
-					p, op, err := openWindow(t.Context(), node.(*plan.Window), env.withDefaults(t.Context()).unordered())
+					p, op, err := openWindow(t.Context(), node.(*plan.Window), env.withDefaults(t.Context()), wants{anyOrder: true})
 					if err != nil || p == nil || op != nil {
 						t.Fatalf("%+v: no parts, %v", c, err)
 					}
@@ -88,7 +88,7 @@ func TestWindowsInPartsThatEndEarly(t *testing.T) {
 	s, node := numberedEvents(t)
 	env := config{batch: 64, spill: 200 << 10}.env(t)
 	env.Tables, env.Threads = s, 2
-	op, err := build(t.Context(), node, env.withDefaults(t.Context()).unordered())
+	op, err := build(t.Context(), node, env.withDefaults(t.Context()), wants{anyOrder: true})
 	if err != nil {
 		t.Fatal(err)
 	}

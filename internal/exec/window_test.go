@@ -13,13 +13,13 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-func window(fn string, typ vector.Type, f plan.Frame, args ...int) plan.WindowCall {
+func windowOf(fn string, typ vector.Type, f plan.Frame, args ...int) plan.WindowCall {
 	c := plan.WindowCall{Fn: fn, AggCall: plan.AggCall{Args: args, Filter: -1, Name: fn, Type: expr.FromRuntime(typ, false)}, Frame: f}
 	return c
 }
 
 func windowAgg(name string, typ vector.Type, f plan.Frame, args ...int) plan.WindowCall {
-	c := window("", typ, f, args...)
+	c := windowOf("", typ, f, args...)
 	c.Agg = agg.Spec{Name: name}
 	for _, a := range args {
 		c.Agg.Args = append(c.Agg.Args, testTypes[a])
@@ -166,7 +166,7 @@ func TestWindowFunctions(t *testing.T) {
 		[]any{l(1), l(10), "a"}, []any{l(1), l(10), nil}, []any{l(1), l(20), "c"}, []any{l(1), l(30), "d"}, []any{l(2), l(5), nil})
 	node := &plan.Window{Input: in, Partition: []int{0}, Order: []plan.SortKey{{Column: 1}, {Column: 2, NullsFirst: false}}}
 	ranks := &plan.Window{Input: in, Partition: []int{0}, Order: []plan.SortKey{{Column: 1}}, Calls: []plan.WindowCall{
-		window("RANK", long, running), window("DENSE_RANK", long, running), window("PERCENT_RANK", double, running), window("CUME_DIST", double, running)}}
+		windowOf("RANK", long, running), windowOf("DENSE_RANK", long, running), windowOf("PERCENT_RANK", double, running), windowOf("CUME_DIST", double, running)}}
 	column := func(rows [][]any, c int) (out []any) {
 		for _, r := range rows {
 			out = append(out, r[c])
@@ -187,19 +187,19 @@ func TestWindowFunctions(t *testing.T) {
 		call plan.WindowCall
 		want []any
 	}{
-		{window("ROW_NUMBER", long, wholeFrame), []any{l(1), l(2), l(3), l(4), l(1)}},
-		{param(window("NTILE", long, wholeFrame), int64(3)), []any{l(1), l(1), l(2), l(3), l(1)}},
-		{param(window("NTILE", long, wholeFrame), int64(9)), []any{l(1), l(2), l(3), l(4), l(1)}},
-		{window("LAG", str, wholeFrame, 2), []any{nil, "a", nil, "c", nil}},
-		{window("LEAD", str, wholeFrame, 2), []any{nil, "c", "d", nil, nil}},
-		{param(window("LAG", str, wholeFrame, 2), int64(2)), []any{nil, nil, "a", nil, nil}},
-		{window("LAG", long, wholeFrame, 1, 0, 0), []any{l(1), l(10), l(10), l(20), l(2)}},
-		{ignore(window("LAG", str, wholeFrame, 2)), []any{nil, "a", "a", "c", nil}},
-		{window("FIRST_VALUE", str, running, 2), []any{"a", "a", "a", "a", nil}},
-		{window("LAST_VALUE", str, running, 2), []any{"a", nil, "c", "d", nil}},
-		{window("LAST_VALUE", str, wholeFrame, 2), []any{"d", "d", "d", "d", nil}},
-		{ignore(window("FIRST_VALUE", str, rowsFrame(1, 2), 2)), []any{"c", "c", "d", nil, nil}},
-		{param(window("NTH_VALUE", str, wholeFrame, 2), int64(3)), []any{"c", "c", "c", "c", nil}},
+		{windowOf("ROW_NUMBER", long, wholeFrame), []any{l(1), l(2), l(3), l(4), l(1)}},
+		{param(windowOf("NTILE", long, wholeFrame), int64(3)), []any{l(1), l(1), l(2), l(3), l(1)}},
+		{param(windowOf("NTILE", long, wholeFrame), int64(9)), []any{l(1), l(2), l(3), l(4), l(1)}},
+		{windowOf("LAG", str, wholeFrame, 2), []any{nil, "a", nil, "c", nil}},
+		{windowOf("LEAD", str, wholeFrame, 2), []any{nil, "c", "d", nil, nil}},
+		{param(windowOf("LAG", str, wholeFrame, 2), int64(2)), []any{nil, nil, "a", nil, nil}},
+		{windowOf("LAG", long, wholeFrame, 1, 0, 0), []any{l(1), l(10), l(10), l(20), l(2)}},
+		{ignore(windowOf("LAG", str, wholeFrame, 2)), []any{nil, "a", "a", "c", nil}},
+		{windowOf("FIRST_VALUE", str, running, 2), []any{"a", "a", "a", "a", nil}},
+		{windowOf("LAST_VALUE", str, running, 2), []any{"a", nil, "c", "d", nil}},
+		{windowOf("LAST_VALUE", str, wholeFrame, 2), []any{"d", "d", "d", "d", nil}},
+		{ignore(windowOf("FIRST_VALUE", str, rowsFrame(1, 2), 2)), []any{"c", "c", "d", nil, nil}},
+		{param(windowOf("NTH_VALUE", str, wholeFrame, 2), int64(3)), []any{"c", "c", "c", "c", nil}},
 	} {
 		node.Calls = []plan.WindowCall{c.call}
 		for _, cfg := range configs {
@@ -207,7 +207,7 @@ func TestWindowFunctions(t *testing.T) {
 			sameOrder(t, [][]any{c.want}, [][]any{column(got, 3)})
 		}
 	}
-	node.Calls = []plan.WindowCall{param(window("NTILE", long, wholeFrame), int64(0))}
+	node.Calls = []plan.WindowCall{param(windowOf("NTILE", long, wholeFrame), int64(0))}
 	if _, err := rowsOf(t, node, configs[0].env(t)); err == nil {
 		t.Error("NTILE(0) gave rows")
 	}
@@ -222,9 +222,9 @@ func TestLongPartitionsArePartedWhereCallsAllow(t *testing.T) {
 		in[i] = []any{int64(i / 15_000), int64(i / 3), int64(i)} // partitions of 15,000 and 5,000 rows, peers of three
 	}
 	from := func(i int) int { return i / 15_000 * 15_000 }
-	call := func(fn string) plan.WindowCall { return window(fn, long, wholeFrame) }
+	call := func(fn string) plan.WindowCall { return windowOf(fn, long, wholeFrame) }
 	total := func(f plan.Frame) plan.WindowCall {
-		c := window("", long, f, 2)
+		c := windowOf("", long, f, 2)
 		c.Agg = agg.Spec{Name: "SUM", Args: []vector.Type{long}}
 		return c
 	}

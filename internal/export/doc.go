@@ -1,8 +1,7 @@
-// Package export writes rows to files outside of this system: what INSERT INTO EXTERN needs
-// (spec/ingestion.md, section 2).
+// Package export writes rows to external files, for INSERT INTO EXTERN.
 //
-// The central type is Places, made from the settings of the server: it says where files may be
-// written, and opens a Destination, which is a folder of the local disk or a prefix of an object
-// store. A File turns batches into the bytes of one format. Which rows go to which file, the names
-// of files and what becomes of them when the export fails is decided by package msq.
+// The central type is Destinations, created from the settings of the server. It determines the
+// allowed locations, and opens a Destination: a folder of the local disk or a prefix of an object
+// store. A File converts batches into the bytes of one format. Package msq decides which rows go to
+// which file, names the files, and deletes them if the export fails.
 package export

@@ -20,12 +20,13 @@ import (
 	"github.com/hengedb/henge/internal/deepstore/s3"
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/result"
+	"github.com/hengedb/henge/internal/secret"
 	"github.com/hengedb/henge/internal/vector"
 )
 
 func TestPlacesRefuse(t *testing.T) {
 	base := t.TempDir()
-	p := &Places{BaseDir: base, S3Paths: []string{"s3://b/exports/", "s3://whole"}, GooglePaths: []string{"gs://g/x"}}
+	p := &Destinations{BaseDir: base, S3Paths: []string{"s3://b/exports/", "s3://whole"}, GooglePaths: []string{"gs://g/x"}}
 	local := func(path string) string { return `{"type":"local","exportPath":"` + path + `"}` }
 	for destination, want := range map[string]string{
 		local(base + "/a"):        "",
@@ -52,7 +53,7 @@ func TestPlacesRefuse(t *testing.T) {
 			t.Errorf("%s: %v", destination, err)
 		}
 	}
-	var none *Places
+	var none *Destinations
 	for _, kind := range []string{"local", "s3", "google"} {
 		if err := none.Check(json.RawMessage(`{"type":"` + kind + `","bucket":"b","prefix":"p","exportPath":"/p"}`)); err == nil || !strings.Contains(err.Error(), "must be configured") {
 			t.Errorf("%s: %v", kind, err)
@@ -74,7 +75,7 @@ func TestLocalFollowsNoLinksOut(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	p := &Places{BaseDir: base}
+	p := &Destinations{BaseDir: base}
 	for _, path := range []string{"out", "out/x", "up", "up/x/y"} {
 		d, err := p.Open(t.Context(), json.RawMessage(`{"type":"local","exportPath":"`+base+"/"+path+`"}`))
 		if err == nil {
@@ -108,8 +109,8 @@ func TestDestinations(t *testing.T) {
 	server := httptest.NewServer(gofakes3.New(backend).Server())
 	defer server.Close()
 	base := filepath.Join(t.TempDir(), "made")
-	store := s3.Options{Endpoint: server.URL, Region: "us-east-1", AccessKey: "a", SecretKey: "s"}
-	p := &Places{BaseDir: base, S3Paths: []string{"s3://b/x"}, S3: store, GooglePaths: []string{"gs://b"}, Google: store}
+	store := s3.Options{Endpoint: server.URL, Region: "us-east-1", AccessKey: secret.NewText("a"), SecretKey: secret.NewText("s")}
+	p := &Destinations{BaseDir: base, S3Paths: []string{"s3://b/x"}, S3: store, GooglePaths: []string{"gs://b"}, Google: store}
 	for destination, uri := range map[string]string{
 		`{"type":"local","exportPath":"` + base + `/x/ y"}`: "file:" + base + "/x/%20y/m/f",
 		`{"type":"s3","bucket":"b","prefix":"x/y/"}`:        "s3://b/x/y/m/f",

@@ -17,9 +17,10 @@ type Format struct {
 	rows result.Format // of all but parquet
 }
 
-// formats are those of results, and Parquet. JSON is what everybody calls objectLines.
+// formats are those of results, Arrow among them, and Parquet. JSON is what everybody calls
+// objectLines.
 var formats = []Format{{"csv", result.CSV}, {"json", result.ObjectLines}, {"objectLines", result.ObjectLines}, {"arrayLines", result.ArrayLines},
-	{"object", result.Object}, {"array", result.Array}, {parquetName, 0}}
+	{"object", result.Object}, {"array", result.Array}, {"arrow", result.Arrow}, {parquetName, 0}}
 
 const parquetName = "parquet"
 
@@ -42,8 +43,8 @@ type File interface {
 	Close() error
 }
 
-// NewFile returns a File that writes to w. Times are written in zone, nil: UTC; in Parquet they are
-// instants.
+// NewFile returns a File that writes to w. Times are written in zone, nil: UTC; in Parquet and
+// Arrow they are instants.
 func (f Format) NewFile(w io.Writer, columns []result.Column, zone *chrono.Zone) (File, error) {
 	if f.Name == parquetName {
 		return newParquet(w, columns)

@@ -15,7 +15,7 @@ import (
 )
 
 // below returns the path of a local export below the base directory.
-func (p *Places) below(path string) (string, error) {
+func (p *Destinations) below(path string) (string, error) {
 	const setting = "service.export.storage.baseDir"
 	if p.BaseDir == "" {
 		return "", fault.NotFound("The runtime property `%s` must be configured for local export.", setting)
@@ -37,7 +37,7 @@ type local struct {
 	root *os.Root // the folder
 }
 
-func (p *Places) openLocal(path string) (*local, error) {
+func (p *Destinations) openLocal(path string) (*local, error) {
 	within, err := p.below(path)
 	if err != nil {
 		return nil, err

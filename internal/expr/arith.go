@@ -5,31 +5,32 @@ import (
 	"slices"
 
 	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/expr/kernel"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/vector"
 )
 
 // The arithmetic operators. Whole numbers are computed in 64 bits and wrap; everything else in
-// DOUBLE. A result of type FLOAT is rounded to one at the end of an expression only, as the
-// reference does.
+// DOUBLE. A result of type FLOAT is rounded to one at the end of an expression only, as Druid does.
+// See quirk Q002.
 
 var addFunction = &Function{
 	Name: "+", Min: 1, Max: 2,
 	Forms: []string{"<NUMERIC> + <NUMERIC>", "<DATETIME_INTERVAL> + <DATETIME_INTERVAL>", "<DATETIME> + <DATETIME_INTERVAL>",
 		"<DATETIME_INTERVAL> + <DATETIME>"},
-	Bind: func(b *binding) (Expr, error) {
+	Bind: func(b *Binding) (Expr, error) {
 		switch {
-		case len(b.args) == 1:
+		case len(b.Args) == 1:
 			return b.unaryPlus()
-		case b.typ(0).IsTime() && b.typ(1).IsInterval():
+		case b.Type(0).IsTime() && b.Type(1).IsInterval():
 			return b.shifted()
-		case b.typ(0).IsInterval() && b.typ(1).IsTime():
-			b.args[0], b.args[1] = b.args[1], b.args[0]
+		case b.Type(0).IsInterval() && b.Type(1).IsTime():
+			b.Args[0], b.Args[1] = b.Args[1], b.Args[0]
 			return b.shifted()
-		case b.typ(0).IsTime() && isUntypedNull(b.args[1]):
-			return &Literal{T: b.typ(0).OrNull(true)}, nil
-		case b.typ(1).IsTime() && isUntypedNull(b.args[0]):
-			return &Literal{T: b.typ(1).OrNull(true)}, nil
+		case b.Type(0).IsTime() && isUntypedNull(b.Args[1]):
+			return &Literal{T: b.Type(0).OrNull(true)}, nil
+		case b.Type(1).IsTime() && isUntypedNull(b.Args[0]):
+			return &Literal{T: b.Type(1).OrNull(true)}, nil
 		}
 		return b.arithmetic()
 	},
@@ -45,14 +46,14 @@ var subtractFunction = &Function{
 	Name: "-", Min: 1, Max: 2,
 	Forms: []string{"<NUMERIC> - <NUMERIC>", "<DATETIME_INTERVAL> - <DATETIME_INTERVAL>", "<DATETIME> - <DATETIME_INTERVAL>",
 		"-<NUMERIC>", "-<DATETIME_INTERVAL>"},
-	Bind: func(b *binding) (Expr, error) {
+	Bind: func(b *Binding) (Expr, error) {
 		switch {
-		case len(b.args) == 1:
+		case len(b.Args) == 1:
 			return b.negated()
-		case b.typ(0).IsTime() && b.typ(1).IsInterval():
+		case b.Type(0).IsTime() && b.Type(1).IsInterval():
 			return b.shifted()
-		case b.typ(0).IsTime() && isUntypedNull(b.args[1]):
-			return &Literal{T: b.typ(0).OrNull(true)}, nil
+		case b.Type(0).IsTime() && isUntypedNull(b.Args[1]):
+			return &Literal{T: b.Type(0).OrNull(true)}, nil
 		}
 		return b.arithmetic()
 	},
@@ -63,20 +64,20 @@ var subtractFunction = &Function{
 		case len(c.Args) == 2:
 			return operatorKernel(c, ctx, subtract[int64], subtract[float64]), nil
 		case c.T.Runtime() == vector.Long:
-			return unary(func(x int64) int64 { return -x }), nil
+			return kernel.Over(ctx.Reuse, negate[int64]), nil
 		}
-		return unary(func(x float64) float64 { return -x }), nil
+		return kernel.Over(ctx.Reuse, negate[float64]), nil
 	},
 }
 
 var multiplyFunction = &Function{
 	Name: "*", Min: 2, Max: 2,
 	Forms: []string{"<NUMERIC> * <NUMERIC>", "<DATETIME_INTERVAL> * <NUMERIC>", "<NUMERIC> * <DATETIME_INTERVAL>"},
-	Bind: func(b *binding) (Expr, error) {
+	Bind: func(b *Binding) (Expr, error) {
 		switch {
-		case b.typ(0).IsInterval() && b.typ(1).IsNumeric():
+		case b.Type(0).IsInterval() && b.Type(1).IsNumeric():
 			return b.scaled(0, 1)
-		case b.typ(1).IsInterval() && b.typ(0).IsNumeric():
+		case b.Type(1).IsInterval() && b.Type(0).IsNumeric():
 			return b.scaled(1, 0)
 		}
 		return b.numeric()
@@ -89,38 +90,38 @@ var multiplyFunction = &Function{
 var divideFunction = &Function{
 	Name: "/", Min: 2, Max: 2,
 	Forms: []string{"<NUMERIC> / <NUMERIC>", "<DATETIME_INTERVAL> / <NUMERIC>"},
-	Bind: func(b *binding) (Expr, error) {
-		if b.typ(0).IsInterval() && b.typ(1).IsNumeric() {
+	Bind: func(b *Binding) (Expr, error) {
+		if b.Type(0).IsInterval() && b.Type(1).IsNumeric() {
 			return b.scaled(0, 1)
 		}
 		return b.numeric()
 	},
-	Kernel: func(c *Call, _ *Context) (Kernel, error) {
+	Kernel: func(c *Call, ctx *Context) (Kernel, error) {
 		if c.Args[0].Type().Runtime() == vector.Long {
 			return divideInts, nil
 		}
-		return binary(func(x, y float64) float64 { return x / y }), nil
+		return loop(ctx, divide), nil
 	},
 }
 
 var remainderFunction = &Function{
 	Name: "%", Min: 2, Max: 2,
 	Forms:  []string{"<NUMERIC> % <NUMERIC>"},
-	Bind:   (*binding).numeric,
+	Bind:   (*Binding).numeric,
 	Kernel: remainderKernel,
 }
 
 var modFunction = &Function{
 	Name: "MOD", Min: 2, Max: 2, NativeName: "%",
-	Summary: "Returns the remainder of x divided by y, with the sign of x. It has the type of y.",
+	Summary: "Returns the remainder of x divided by y. The result has the sign of x and the type of y.",
 	Forms:   []string{"$F(<EXACT_NUMERIC>, <EXACT_NUMERIC>)"},
-	Bind: func(b *binding) (Expr, error) {
-		t := b.typ(1)
+	Bind: func(b *Binding) (Expr, error) {
+		t := b.Type(1)
 		if t.IsCharacter() || t.IsFractional() {
 			t = Of(Decimal)
-			b.cast(1, t)
+			b.Cast(1, t)
 		}
-		e, err := NewCall(remainderFunction, b.args, b.at)
+		e, err := NewCall(remainderFunction, b.Args, b.At)
 		switch {
 		case err != nil:
 			return nil, err
@@ -129,7 +130,7 @@ var modFunction = &Function{
 		case !t.IsNumeric():
 			return e, nil
 		}
-		return retype(coerce(e, t), t), nil
+		return retype(Coerce(e, t), t), nil
 	},
 }
 
@@ -142,85 +143,85 @@ func arithmetical(fn *Function) bool {
 // NULL whatever the other operand is, and that one isn't evaluated: 1 / 0 + NULL is no error.
 func isNullByOperand(e Expr) bool {
 	c, ok := e.(*Call)
-	if !ok || c.Fn.SeesNulls || !slices.ContainsFunc(c.Args, isNullLiteral) {
+	if !ok || c.Fn.SeesNulls || !slices.ContainsFunc(c.Args, IsNullLiteral) {
 		return false
 	}
 	_, comparing := comparisonOf(c.Fn)
-	return comparing || arithmetical(c.Fn.entry())
+	return comparing || arithmetical(c.Fn.Entry())
 }
 
-func (b *binding) negated() (Expr, error) {
-	t := b.typ(0)
+func (b *Binding) negated() (Expr, error) {
+	t := b.Type(0)
 	if t.IsInterval() {
-		return b.strict(t)
+		return b.Strict(t)
 	}
 	if t.Base == Null {
-		return b.args[0], nil
+		return b.Args[0], nil
 	}
-	if l, ok := b.args[0].(*Literal); ok && l.Value == float64(0) {
-		return l, b.err // constants have no -0.0
+	if l, ok := b.Args[0].(*Literal); ok && l.Value == float64(0) {
+		return l, b.Err // constants have no -0.0
 	}
 	b.operand(0)
 	return b.rounded(t)
 }
 
-func (b *binding) unaryPlus() (Expr, error) {
-	if t := b.typ(0); t.IsInterval() || t.Base == Null {
-		return b.args[0], nil
+func (b *Binding) unaryPlus() (Expr, error) {
+	if t := b.Type(0); t.IsInterval() || t.Base == Null {
+		return b.Args[0], nil
 	}
 	b.operand(0)
-	return b.args[0], b.err
+	return b.Args[0], b.Err
 }
 
 // operand wants an operand of arithmetic: a number, or text or a boolean taken for one.
-func (b *binding) operand(i int) {
-	if b.typ(i).Base == Boolean {
-		b.cast(i, Of(BigInt))
+func (b *Binding) operand(i int) {
+	if b.Type(i).Base == Boolean {
+		b.Cast(i, Of(BigInt))
 		return
 	}
-	b.number(i)
+	b.Number(i)
 }
 
 // arithmetic binds + and - of numbers or of intervals.
-func (b *binding) arithmetic() (Expr, error) {
-	if t := b.typ(0); t.IsInterval() && b.typ(1).Base == t.Base {
-		return b.strict(t)
+func (b *Binding) arithmetic() (Expr, error) {
+	if t := b.Type(0); t.IsInterval() && b.Type(1).Base == t.Base {
+		return b.Strict(t)
 	}
 	return b.numeric()
 }
 
 // numeric binds an operator of two numbers.
-func (b *binding) numeric() (Expr, error) {
-	x, y := b.typ(0), b.typ(1)
+func (b *Binding) numeric() (Expr, error) {
+	x, y := b.Type(0), b.Type(1)
 	if x.Base == Null && y.Base == Null {
-		return b.args[0], nil
+		return b.Args[0], nil
 	}
 	t, ok := arithmeticType(x, y)
 	if !ok {
-		b.mismatch()
-		return nil, b.err
+		b.Mismatch()
+		return nil, b.Err
 	}
-	for i := range b.args {
+	for i := range b.Args {
 		if t.IsInteger() {
-			b.cast(i, Of(BigInt))
+			b.Cast(i, Of(BigInt))
 		} else {
-			b.cast(i, Of(Double))
+			b.Cast(i, Of(Double))
 		}
 	}
 	return b.rounded(t)
 }
 
 // rounded is strict for a result of type t that was computed in DOUBLE if t is FLOAT.
-func (b *binding) rounded(t Type) (Expr, error) {
+func (b *Binding) rounded(t Type) (Expr, error) {
 	switch {
 	case t.IsCharacter():
-		return b.strict(Of(Decimal))
+		return b.Strict(Of(Decimal))
 	case t.Base == Boolean:
-		return b.strict(Of(BigInt))
+		return b.Strict(Of(BigInt))
 	case t.Base != Float:
-		return b.strict(t)
+		return b.Strict(t)
 	}
-	e, err := b.strict(Of(Double))
+	e, err := b.Strict(Of(Double))
 	if err != nil {
 		return nil, err
 	}
@@ -233,7 +234,7 @@ func arithmeticType(x, y Type) (Type, bool) {
 	x, y = countable(x), countable(y)
 	switch {
 	case x.Base == Float && y.Base == Double:
-		return x, true // the reference takes both for equally wide, and the first of them
+		return x, true // quirk Q002: Druid takes both for equally wide, and the first of them
 	case x.IsNumeric() && y.IsNumeric():
 		return Of(widerNumber(x.Base, y.Base)), true
 	case x.Base == Null && y.Base == Null:
@@ -256,15 +257,15 @@ func countable(t Type) Type {
 }
 
 // scaled binds an interval times or by a number.
-func (b *binding) scaled(interval, number int) (Expr, error) {
-	t := b.typ(interval)
-	if b.typ(number).IsInteger() {
-		b.cast(number, Of(BigInt))
-		return b.strict(t)
+func (b *Binding) scaled(interval, number int) (Expr, error) {
+	t := b.Type(interval)
+	if b.Type(number).IsInteger() {
+		b.Cast(number, Of(BigInt))
+		return b.Strict(t)
 	}
-	b.number(number)
-	b.args[interval] = coerce(&Cast{X: b.args[interval], T: Of(BigInt).NotNull().OrNull(t.Nullable)}, Of(Double))
-	e, err := b.strict(Of(Double))
+	b.Number(number)
+	b.Args[interval] = Coerce(&Cast{X: b.Args[interval], T: Of(BigInt).NotNull().OrNull(t.Nullable)}, Of(Double))
+	e, err := b.Strict(Of(Double))
 	if err != nil {
 		return nil, err
 	}
@@ -272,26 +273,26 @@ func (b *binding) scaled(interval, number int) (Expr, error) {
 }
 
 // shifted binds a DATE or TIMESTAMP plus or minus an interval; a DATE stays one.
-func (b *binding) shifted() (Expr, error) {
-	t := b.typ(0)
-	b.cast(0, Of(Timestamp))
-	e, err := b.strict(Of(Timestamp))
+func (b *Binding) shifted() (Expr, error) {
+	t := b.Type(0)
+	b.Cast(0, Of(Timestamp))
+	e, err := b.Strict(Of(Timestamp))
 	if err != nil || t.Base != Date {
 		return e, err
 	}
-	return coerce(e, t), nil
+	return Coerce(e, t), nil
 }
 
 // shiftKernel adds an interval: milliseconds exactly, months by the calendar of the query's zone.
 func shiftKernel(c *Call, ctx *Context, sign int64) Kernel {
 	if c.Args[1].Type().Base == IntervalDay {
-		return binary(func(ms, by int64) int64 { return ms + sign*by })
+		return kernel.Binary(func(ms, by int64) int64 { return ms + sign*by })
 	}
 	zone := ctx.Zone
-	return binary(func(ms, months int64) int64 { return chrono.AddMonths(ms, sign*months, zone) })
+	return kernel.Binary(func(ms, months int64) int64 { return chrono.AddMonths(ms, sign*months, zone) })
 }
 
-func operatorKernel(c *Call, ctx *Context, ints func(a, b column[int64], out []int64), floats func(a, b column[float64], out []float64)) Kernel {
+func operatorKernel(c *Call, ctx *Context, ints func(a, b kernel.Column[int64], out []int64), floats func(a, b kernel.Column[float64], out []float64)) Kernel {
 	if c.Args[0].Type().Runtime() == vector.Long {
 		return loop(ctx, ints)
 	}
@@ -299,108 +300,120 @@ func operatorKernel(c *Call, ctx *Context, ints func(a, b column[int64], out []i
 }
 
 // loop makes a kernel of a loop over two operands.
-func loop[T int64 | float64](ctx *Context, op func(a, b column[T], out []T)) Kernel {
-	results := resultsOf[T](ctx)
+func loop[T int64 | float64](ctx *Context, op func(a, b kernel.Column[T], out []T)) Kernel {
+	results := kernel.ResultsOf[T](ctx.Reuse)
 	return func(args []*vector.Vector, n int, _ vector.Bitmap) (*vector.Vector, error) {
-		out := results.rows(n)
-		op(columnOf[T](args[0]), columnOf[T](args[1]), out)
-		return wrap(out), nil
+		out := results.Rows(n)
+		op(kernel.ColumnOf[T](args[0]), kernel.ColumnOf[T](args[1]), out)
+		return kernel.Wrap(out), nil
 	}
 }
 
-func add[T int64 | float64](a, b column[T], out []T) {
+func add[T int64 | float64](a, b kernel.Column[T], out []T) {
 	if x, y, ok := flatPair(a, b, len(out)); ok {
-		for ; len(out) >= 8 && len(x) >= 8 && len(y) >= 8; x, y, out = x[8:], y[8:], out[8:] {
-			p, q, r := (*[8]T)(x), (*[8]T)(y), (*[8]T)(out)
-			r[0], r[1], r[2], r[3] = p[0]+q[0], p[1]+q[1], p[2]+q[2], p[3]+q[3]
-			r[4], r[5], r[6], r[7] = p[4]+q[4], p[5]+q[5], p[6]+q[6], p[7]+q[7]
-		}
+		x, y = x[:len(out)], y[:len(out)]
 		for i := range out {
 			out[i] = x[i] + y[i]
 		}
 		return
 	}
-	for i := range out {
-		out[i] = a.at(i) + b.at(i)
+	if b.Mask == 0 {
+		y := b.Values[0]
+		for i, x := range a.Values[:len(out)] {
+			out[i] = x + y
+		}
+		return
+	}
+	x := a.Values[0]
+	for i, y := range b.Values[:len(out)] {
+		out[i] = x + y
 	}
 }
 
-func subtract[T int64 | float64](a, b column[T], out []T) {
+func subtract[T int64 | float64](a, b kernel.Column[T], out []T) {
 	if x, y, ok := flatPair(a, b, len(out)); ok {
-		for ; len(out) >= 8 && len(x) >= 8 && len(y) >= 8; x, y, out = x[8:], y[8:], out[8:] {
-			p, q, r := (*[8]T)(x), (*[8]T)(y), (*[8]T)(out)
-			r[0], r[1], r[2], r[3] = p[0]-q[0], p[1]-q[1], p[2]-q[2], p[3]-q[3]
-			r[4], r[5], r[6], r[7] = p[4]-q[4], p[5]-q[5], p[6]-q[6], p[7]-q[7]
-		}
+		x, y = x[:len(out)], y[:len(out)]
 		for i := range out {
 			out[i] = x[i] - y[i]
 		}
 		return
 	}
-	for i := range out {
-		out[i] = a.at(i) - b.at(i)
+	if b.Mask == 0 {
+		y := b.Values[0]
+		for i, x := range a.Values[:len(out)] {
+			out[i] = x - y
+		}
+		return
+	}
+	x := a.Values[0]
+	for i, y := range b.Values[:len(out)] {
+		out[i] = x - y
 	}
 }
 
-func multiply[T int64 | float64](a, b column[T], out []T) {
+func multiply[T int64 | float64](a, b kernel.Column[T], out []T) {
 	if x, y, ok := flatPair(a, b, len(out)); ok {
-		for ; len(out) >= 8 && len(x) >= 8 && len(y) >= 8; x, y, out = x[8:], y[8:], out[8:] {
-			p, q, r := (*[8]T)(x), (*[8]T)(y), (*[8]T)(out)
-			r[0], r[1], r[2], r[3] = p[0]*q[0], p[1]*q[1], p[2]*q[2], p[3]*q[3]
-			r[4], r[5], r[6], r[7] = p[4]*q[4], p[5]*q[5], p[6]*q[6], p[7]*q[7]
-		}
+		x, y = x[:len(out)], y[:len(out)]
 		for i := range out {
 			out[i] = x[i] * y[i]
 		}
 		return
 	}
-	for i := range out {
-		out[i] = a.at(i) * b.at(i)
+	if b.Mask == 0 {
+		y := b.Values[0]
+		for i, x := range a.Values[:len(out)] {
+			out[i] = x * y
+		}
+		return
+	}
+	x := a.Values[0]
+	for i, y := range b.Values[:len(out)] {
+		out[i] = x * y
 	}
 }
 
 // flatPair returns the n values of two columns of which none is constant: loops over them need no
 // masks.
-func flatPair[T int64 | float64](a, b column[T], n int) (x, y []T, ok bool) {
-	if a.mask == 0 || b.mask == 0 {
+func flatPair[T int64 | float64](a, b kernel.Column[T], n int) (x, y []T, ok bool) {
+	if a.Mask == 0 || b.Mask == 0 {
 		return nil, nil, false
 	}
-	return a.values[:n], b.values[:n], true
+	return a.Values[:n], b.Values[:n], true
 }
 
 func errDivisionByZero() error { return fault.InvalidInput("/ by zero") }
 
 func divideInts(args []*vector.Vector, n int, valid vector.Bitmap) (*vector.Vector, error) {
-	a, b, out := columnOf[int64](args[0]), columnOf[int64](args[1]), make([]int64, n)
+	a, b, out := kernel.ColumnOf[int64](args[0]), kernel.ColumnOf[int64](args[1]), make([]int64, n)
 	for i := range out {
-		d := b.at(i)
+		d := b.At(i)
 		if d == 0 {
 			if valid.Get(i) {
 				return nil, errDivisionByZero()
 			}
 			continue
 		}
-		out[i] = a.at(i) / d
+		out[i] = a.At(i) / d
 	}
-	return wrap(out), nil
+	return kernel.Wrap(out), nil
 }
 
 func remainderKernel(c *Call, _ *Context) (Kernel, error) {
 	if c.Args[0].Type().Runtime() != vector.Long {
-		return binary(math.Mod), nil
+		return kernel.Binary(math.Mod), nil
 	}
 	return func(args []*vector.Vector, n int, valid vector.Bitmap) (*vector.Vector, error) {
-		a, b, out := columnOf[int64](args[0]), columnOf[int64](args[1]), make([]int64, n)
+		a, b, out := kernel.ColumnOf[int64](args[0]), kernel.ColumnOf[int64](args[1]), make([]int64, n)
 		for i := range out {
-			d := b.at(i)
+			d := b.At(i)
 			if d == 0 {
 				if valid.Get(i) {
 					return nil, errDivisionByZero()
 				}
 				continue
 			}
-			out[i] = a.at(i) % d
+			out[i] = a.At(i) % d
 		}
-		return wrap(out), nil
+		return kernel.Wrap(out), nil
 	}, nil
 }

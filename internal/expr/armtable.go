@@ -3,6 +3,7 @@ package expr
 import (
 	"math"
 
+	"github.com/hengedb/henge/internal/expr/kernel"
 	"github.com/hengedb/henge/internal/vector"
 )
 
@@ -143,21 +144,21 @@ func (t *armTable) text(s string) uint32 {
 func (t *armTable) find(v *vector.Vector, out []int64) {
 	switch v.Type.Kind {
 	case vector.KindLong:
-		t.findLongs(columnOf[int64](v), out)
+		t.findLongs(kernel.ColumnOf[int64](v), out)
 	case vector.KindDouble:
-		values := columnOf[float64](v)
+		values := kernel.ColumnOf[float64](v)
 		for i := range out {
-			out[i] = t.float(values.at(i))
+			out[i] = t.float(values.At(i))
 		}
 	case vector.KindFloat:
-		values := columnOf[float32](v)
+		values := kernel.ColumnOf[float32](v)
 		for i := range out {
-			out[i] = t.float(float64(values.at(i)))
+			out[i] = t.float(float64(values.At(i)))
 		}
 	default:
-		values := columnOf[string](v)
+		values := kernel.ColumnOf[string](v)
 		for i := range out {
-			out[i] = int64(t.text(values.at(i)))
+			out[i] = int64(t.text(values.At(i)))
 		}
 	}
 	if v.Valid == nil {
@@ -170,17 +171,17 @@ func (t *armTable) find(v *vector.Vector, out []int64) {
 	}
 }
 
-func (t *armTable) findLongs(values column[int64], out []int64) {
+func (t *armTable) findLongs(values kernel.Column[int64], out []int64) {
 	if t.near == nil {
 		for i := range out {
-			out[i] = int64(t.word(uint64(values.at(i))))
+			out[i] = int64(t.word(uint64(values.At(i))))
 		}
 		return
 	}
 	near, least := t.near, uint64(t.least)
 	for i := range out {
 		arm := t.none
-		if at := uint64(values.at(i)) - least; at < uint64(len(near)) {
+		if at := uint64(values.At(i)) - least; at < uint64(len(near)) {
 			arm = near[at]
 		}
 		out[i] = int64(arm)

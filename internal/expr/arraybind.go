@@ -20,88 +20,88 @@ func allFloats(args []Expr) bool {
 
 // array wants an array; what is no list becomes one of one element, and a NULL one of elements of
 // type elem.
-func (b *binding) array(i int, elem Type) {
-	t := b.typ(i)
+func (b *Binding) array(i int, elem Type) {
+	t := b.Type(i)
 	switch {
 	case t.Base == Array:
 	case t.Multi:
-		b.cast(i, ArrayOf(Of(Varchar)))
+		b.Cast(i, ArrayOf(Of(Varchar)))
 	case t.Base == Null:
 		if elem.Base == Invalid || elem.Base == Null {
 			elem = Of(Varchar)
 		}
-		b.args[i] = &Literal{T: ArrayOf(elem)}
+		b.Args[i] = &Literal{T: ArrayOf(elem)}
 	case t.Base == Other, t.Base == Row, t.IsInterval():
-		b.mismatch()
+		b.Mismatch()
 	default:
 		if t.Base == Float {
 			t = Of(Double)
 		}
-		b.cast(i, ArrayOf(t))
+		b.Cast(i, ArrayOf(t))
 	}
 }
 
 // texts makes the elements of the array at argument i texts. Times are milliseconds, as they are
 // wherever an array is written.
-func (b *binding) texts(i int) {
-	if t := b.typ(i); b.err == nil && t.Base == Array && t.Elem().IsTime() {
-		b.args[i] = &Cast{X: b.args[i], T: ArrayOf(Of(BigInt)).NotNull().OrNull(t.Nullable)}
+func (b *Binding) texts(i int) {
+	if t := b.Type(i); b.Err == nil && t.Base == Array && t.Elem().IsTime() {
+		b.Args[i] = &Cast{X: b.Args[i], T: ArrayOf(Of(BigInt)).NotNull().OrNull(t.Nullable)}
 	}
-	b.cast(i, ArrayOf(Of(Varchar)))
+	b.Cast(i, ArrayOf(Of(Varchar)))
 }
 
 // lists wants arrays, or strings, which may be several values; no other scalar counts as an array
 // of one.
-func (b *binding) lists(args ...int) {
+func (b *Binding) lists(args ...int) {
 	for _, i := range args {
-		if t := b.typ(i); t.Base != Array && t.Base != Null && !t.IsCharacter() {
-			b.mismatch()
+		if t := b.Type(i); t.Base != Array && t.Base != Null && !t.IsCharacter() {
+			b.Mismatch()
 		}
 	}
 }
 
 // element wants what can be an element of the list at argument list: a string or a number, or an
 // array where the list is of strings.
-func (b *binding) element(i, list int) {
-	switch t, l := b.typ(i), b.typ(list); {
+func (b *Binding) element(i, list int) {
+	switch t, l := b.Type(i), b.Type(list); {
 	case t.IsTime(), t.Base == Boolean, t.IsInterval():
-		b.mismatch()
+		b.Mismatch()
 	case t.Base == Array && !l.IsCharacter() && !l.Elem().IsCharacter():
-		b.mismatch()
+		b.Mismatch()
 	}
 }
 
 // index wants a position in an array: a number, which is cut to a whole one; NULL counts as 0, as
-// in the reference.
-func (b *binding) index(i int) {
-	if t := b.typ(i); !t.IsNumeric() && t.Base != Null {
-		b.mismatch()
+// in Druid. See quirk Q001.
+func (b *Binding) index(i int) {
+	if t := b.Type(i); !t.IsNumeric() && t.Base != Null {
+		b.Mismatch()
 		return
 	}
-	b.cast(i, Of(BigInt))
-	if t := b.typ(i); b.err == nil && t.Nullable {
+	b.Cast(i, Of(BigInt))
+	if t := b.Type(i); b.Err == nil && t.Nullable {
 		zero := &Literal{Value: int64(0), T: Of(BigInt).NotNull()}
-		b.args[i], b.err = NewCall(coalesceFunction, []Expr{b.args[i], zero}, b.at)
+		b.Args[i], b.Err = NewCall(CoalesceFunction, []Expr{b.Args[i], zero}, b.At)
 	}
 }
 
 // elem returns the element type of argument i.
-func (b *binding) elem(i int) Type { return b.typ(i).Elem() }
+func (b *Binding) elem(i int) Type { return b.Type(i).Elem() }
 
 // matched casts array a and the other argument, an array or with scalar an element, to a common
 // element type in which both compare. With texts, texts that are looked for among numbers stay
 // texts, so that findElement tells those that are no number from NULL; else they are found at
 // NULLs.
-func (b *binding) matched(a, other int, scalar, texts bool) {
-	boolean := b.typ(a).Elem().Base == Boolean
+func (b *Binding) matched(a, other int, scalar, texts bool) {
+	boolean := b.Type(a).Elem().Base == Boolean
 	b.unBoolean(a)
 	if !scalar {
 		b.unBoolean(other)
 	}
-	if b.err != nil {
+	if b.Err != nil {
 		return
 	}
-	x, y := b.elem(a), b.typ(other)
+	x, y := b.elem(a), b.Type(other)
 	if !scalar {
 		y = b.elem(other)
 	}
@@ -117,33 +117,33 @@ func (b *binding) matched(a, other int, scalar, texts bool) {
 		if t = Of(Varchar); !scalar {
 			t = ArrayOf(t)
 		}
-		b.cast(other, t)
+		b.Cast(other, t)
 		return
 	case !castable(y, x):
-		b.mismatch()
+		b.Mismatch()
 		return
 	}
-	b.cast(a, ArrayOf(t))
+	b.Cast(a, ArrayOf(t))
 	if scalar {
-		b.cast(other, t)
+		b.Cast(other, t)
 	} else {
-		b.cast(other, ArrayOf(t))
+		b.Cast(other, ArrayOf(t))
 	}
 }
 
 // unBoolean makes the elements of an array of BOOLEAN numbers, which they are wherever an array is
 // stored: 2 is not among them, though it is true.
-func (b *binding) unBoolean(i int) {
-	if t := b.typ(i); b.err == nil && t.Base == Array && t.Elem().Base == Boolean {
-		b.args[i] = &Cast{X: b.args[i], T: ArrayOf(Of(BigInt)).NotNull().OrNull(t.Nullable)}
+func (b *Binding) unBoolean(i int) {
+	if t := b.Type(i); b.Err == nil && t.Base == Array && t.Elem().Base == Boolean {
+		b.Args[i] = &Cast{X: b.Args[i], T: ArrayOf(Of(BigInt)).NotNull().OrNull(t.Nullable)}
 	}
 }
 
-// listForms returns the way a function's signature is shown by default.
-func listForms(args string) []string { return []string{"$F(" + args + ")"} }
+// ListForms returns the default form of the signature of a function.
+func ListForms(args string) []string { return []string{"$F(" + args + ")"} }
 
 // alike reports whether a value of type x can be an element of type elem as it is: ARRAY_OFFSET_OF
-// and its like cast neither, as in the reference.
+// and its like cast neither, as in Druid. See quirk Q002.
 func alike(elem, x Type) bool {
 	class := func(t Type) int {
 		switch {
@@ -161,27 +161,27 @@ func alike(elem, x Type) bool {
 }
 
 // typed gives the empty array ARRAY[], whose elements have no type, elements of type elem.
-func (b *binding) typed(i int, elem Type) {
-	if b.err != nil || b.elem(i).Base != Null || elem.Base == Null {
+func (b *Binding) typed(i int, elem Type) {
+	if b.Err != nil || b.elem(i).Base != Null || elem.Base == Null {
 		return
 	}
 	if elem.Base == Float {
 		elem = Of(Double)
 	}
-	b.args[i] = &Cast{X: b.args[i], T: ArrayOf(elem.Plain())}
+	b.Args[i] = &Cast{X: b.Args[i], T: ArrayOf(elem.Plain())}
 }
 
 // list ends the binding of a function whose result is a list like argument i, or with multi a
 // multi-value string of its elements.
-func (b *binding) list(i int, multi bool) (Expr, error) {
+func (b *Binding) list(i int, multi bool) (Expr, error) {
 	if multi {
-		b.cast(i, ArrayOf(Of(Varchar)))
-		return b.call(MultiString)
+		b.Cast(i, ArrayOf(Of(Varchar)))
+		return b.Call(MultiString)
 	}
-	if b.err != nil {
-		return nil, b.err
+	if b.Err != nil {
+		return nil, b.Err
 	}
-	return b.call(b.typ(i).OrNull(true))
+	return b.Call(b.Type(i).OrNull(true))
 }
 
 // joined returns the type of the elements of an array of those of type a and of type b, one in
@@ -207,10 +207,10 @@ func elementNumber(base Base) Type {
 }
 
 // bindElement binds a function of a list that gives one of its elements or NULL.
-func bindElement(b *binding) (Expr, error) {
+func bindElement(b *Binding) (Expr, error) {
 	b.array(0, Type{})
-	if b.err != nil {
-		return nil, b.err
+	if b.Err != nil {
+		return nil, b.Err
 	}
-	return b.call(b.elem(0).OrNull(true))
+	return b.Call(b.elem(0).OrNull(true))
 }

@@ -3,6 +3,7 @@ package expr
 import (
 	"slices"
 
+	"github.com/hengedb/henge/internal/expr/kernel"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/vector"
 )
@@ -14,7 +15,7 @@ func listBuilder(build func(to *elements, args []*vector.Vector, i int) (bool, e
 		t := c.T.Runtime()
 		return func(args []*vector.Vector, n int, valid vector.Bitmap) (*vector.Vector, error) {
 			b := vector.NewBuilder(t, n)
-			to := &elements{Builder: b.Child(), meter: newMeter(c.Fn.Name, ctx)}
+			to := &elements{Builder: b.Child(), meter: NewMeter(c.Fn.Name, ctx)}
 			for i := range n {
 				if !valid.Get(i) {
 					b.AppendNull()
@@ -41,7 +42,7 @@ func listBuilder(build func(to *elements, args []*vector.Vector, i int) (bool, e
 // elements are those of the lists of a batch, which have room together.
 type elements struct {
 	*vector.Builder
-	meter *meter
+	meter *Meter
 	known int // how many of them the meter knows
 }
 
@@ -49,7 +50,7 @@ type elements struct {
 func (e *elements) counted() error {
 	n := e.Len() - e.known
 	e.known = e.Len()
-	return e.meter.addElements(n)
+	return e.meter.AddElements(n)
 }
 
 // room asks the meter for n elements that are going to be appended.
@@ -58,7 +59,7 @@ func (e *elements) room(n int) error {
 		return err
 	}
 	e.known += n
-	return e.meter.addElements(n)
+	return e.meter.AddElements(n)
 }
 
 // appendList appends the elements of row i of list.
@@ -76,27 +77,27 @@ func (e *elements) appendList(list *vector.Vector, i int) error {
 func appendOne(name, native string, list int, multi bool, summary string) *Function {
 	return &Function{
 		Name: name, NativeName: native, Min: 2, Max: 2, SeesLists: true, NullsOfMaps: true, SeesNulls: true, Summary: summary,
-		Forms: listForms([]string{"array, expr", "expr, array"}[list]),
-		Bind: func(b *binding) (Expr, error) {
-			if multi && b.typ(1-list).IsNumeric() {
-				b.mismatch()
+		Forms: ListForms([]string{"array, expr", "expr, array"}[list]),
+		Bind: func(b *Binding) (Expr, error) {
+			if multi && b.Type(1-list).IsNumeric() {
+				b.Mismatch()
 			}
 			b.element(1-list, list)
 			b.lists(list)
-			b.array(list, b.typ(1-list))
+			b.array(list, b.Type(1-list))
 			b.unBoolean(list)
-			if b.err == nil {
-				b.typed(list, b.typ(1-list))
-				if b.elem(list).Base == Float && !allFloats(b.args[1-list:2-list]) {
-					b.cast(list, ArrayOf(Of(Double)))
+			if b.Err == nil {
+				b.typed(list, b.Type(1-list))
+				if b.elem(list).Base == Float && !allFloats(b.Args[1-list:2-list]) {
+					b.Cast(list, ArrayOf(Of(Double)))
 				}
 				elem := b.elem(list)
-				if t := b.typ(1 - list); t.Multi || !castable(t, elem) {
-					b.mismatch()
+				if t := b.Type(1 - list); t.Multi || !castable(t, elem) {
+					b.Mismatch()
 				}
-				b.cast(1-list, elem)
+				b.Cast(1-list, elem)
 				if multi {
-					b.cast(1-list, Of(Varchar))
+					b.Cast(1-list, Of(Varchar))
 				}
 			}
 			return b.list(list, multi)
@@ -121,24 +122,24 @@ func appendOne(name, native string, list int, multi bool, summary string) *Funct
 func concatLists(name string, multi bool, summary string) *Function {
 	return &Function{
 		Name: name, NativeName: "array_concat", Min: 2, Max: 2, SeesLists: true, NullsOfMaps: true, Summary: summary,
-		Forms: listForms("array1, array2"),
-		Bind: func(b *binding) (Expr, error) {
+		Forms: ListForms("array1, array2"),
+		Bind: func(b *Binding) (Expr, error) {
 			b.lists(0, 1)
 			b.array(0, b.elem(1))
-			if b.err == nil {
+			if b.Err == nil {
 				b.array(1, b.elem(0))
 			}
-			if b.err == nil {
+			if b.Err == nil {
 				b.typed(0, b.elem(1))
 				if !castable(b.elem(1), b.elem(0)) {
-					b.mismatch()
+					b.Mismatch()
 				}
 				t := joined(b.elem(0), b.elem(1))
 				if multi {
 					t = Of(Varchar)
 				}
-				b.cast(0, ArrayOf(t))
-				b.cast(1, ArrayOf(t))
+				b.Cast(0, ArrayOf(t))
+				b.Cast(1, ArrayOf(t))
 			}
 			return b.list(0, multi)
 		},
@@ -156,11 +157,11 @@ func concatLists(name string, multi bool, summary string) *Function {
 func sliceOf(name string, multi bool, summary string) *Function {
 	return &Function{
 		Name: name, NativeName: "array_slice", Min: 2, Max: 3, SeesLists: true, NullsOfMaps: true, Summary: summary,
-		Forms: listForms("array, start, [end]"),
-		Bind: func(b *binding) (Expr, error) {
+		Forms: ListForms("array, start, [end]"),
+		Bind: func(b *Binding) (Expr, error) {
 			b.lists(0)
 			b.array(0, Type{})
-			for i := 1; i < len(b.args); i++ {
+			for i := 1; i < len(b.Args); i++ {
 				b.index(i)
 			}
 			return b.list(0, multi)
@@ -196,36 +197,36 @@ func sliceOf(name string, multi bool, summary string) *Function {
 func joinList(name, summary string) *Function {
 	return &Function{
 		Name: name, NativeName: "array_to_string", Min: 2, Max: 2, SeesLists: true, SeesNulls: true, Summary: summary,
-		Forms: listForms("array, delimiter"),
-		Bind: func(b *binding) (Expr, error) {
+		Forms: ListForms("array, delimiter"),
+		Bind: func(b *Binding) (Expr, error) {
 			b.lists(0)
 			b.array(0, Type{})
 			b.texts(0)
 			switch {
-			case b.typ(1).Multi:
-				b.mismatch()
-			case b.typ(1).Base == Array && b.err == nil:
-				b.args[1], b.err = NewCall(listTextFunction, b.args[1:], b.at)
+			case b.Type(1).Multi:
+				b.Mismatch()
+			case b.Type(1).Base == Array && b.Err == nil:
+				b.Args[1], b.Err = NewCall(listTextFunction, b.Args[1:], b.At)
 			default:
-				b.anyText(1)
+				b.AnyText(1)
 			}
-			return b.call(Of(Varchar))
+			return b.Call(Of(Varchar))
 		},
-		Kernel: metered(func(args []*vector.Vector, n int, _ vector.Bitmap, m *meter) (*vector.Vector, error) {
-			list, delimiters, r := args[0], columnOf[string](args[1]), newRows[string](n)
+		Kernel: Metered(func(args []*vector.Vector, n int, _ vector.Bitmap, m *Meter) (*vector.Vector, error) {
+			list, delimiters, r := args[0], kernel.ColumnOf[string](args[1]), kernel.NewRows[string](n)
 			var parts []string
-			for i := range r.out {
+			for i := range r.Out {
 				if list.IsNull(i) {
-					r.null(i)
+					r.Null(i)
 					continue
 				}
-				delimiter := "" // a NULL stands for nothing, as in the reference
+				delimiter := "" // quirk Q001: a NULL stands for nothing, as in Druid
 				if !args[1].IsNull(i) {
-					delimiter = delimiters.at(i)
+					delimiter = delimiters.At(i)
 				}
 				lo, hi := list.ListAt(i)
 				if hi-lo == 1 && list.Child.IsNull(lo) {
-					r.null(i)
+					r.Null(i)
 					continue
 				}
 				parts = parts[:0]
@@ -237,11 +238,11 @@ func joinList(name, summary string) *Function {
 					}
 				}
 				var err error
-				if r.out[i], err = m.join(parts, delimiter); err != nil {
+				if r.Out[i], err = m.Join(parts, delimiter); err != nil {
 					return nil, err
 				}
 			}
-			return r.vector(), nil
+			return r.Vector(), nil
 		}),
 	}
 }
@@ -250,31 +251,31 @@ func joinList(name, summary string) *Function {
 func splitText(name string, multi bool, summary string) *Function {
 	return &Function{
 		Name: name, NativeName: "string_to_array", Min: 2, Max: 2, SeesNulls: true, Summary: summary,
-		Forms: listForms("string, expr"),
-		Bind: func(b *binding) (Expr, error) {
-			b.anyText(0)
-			b.anyText(1)
-			b.checkPattern(1)
+		Forms: ListForms("string, expr"),
+		Bind: func(b *Binding) (Expr, error) {
+			b.AnyText(0)
+			b.AnyText(1)
+			b.LiteralPattern(1)
 			if multi {
-				return b.call(MultiString)
+				return b.Call(MultiString)
 			}
-			return b.call(ArrayOf(Of(Varchar)))
+			return b.Call(ArrayOf(Of(Varchar)))
 		},
 		Kernel: func(c *Call, ctx *Context) (Kernel, error) {
-			last := lastPattern{function: c.Fn.Name, ctx: ctx}
+			last := LastPattern{Function: c.Fn.Name, Context: ctx}
 			return listBuilder(func(to *elements, args []*vector.Vector, i int) (bool, error) {
 				if args[0].IsNull(i) {
 					return false, nil
 				}
-				pattern := "" // a NULL stands for nothing, as in the reference: it splits into characters
+				pattern := "" // quirk Q001: a NULL stands for nothing, as in Druid: it splits into characters
 				if !args[1].IsNull(i) {
 					pattern = args[1].StringAt(i)
 				}
-				p, err := last.of(pattern)
+				p, err := last.Of(pattern)
 				if err != nil {
 					return false, err
 				}
-				parts, err := p.split(args[0].StringAt(i))
+				parts, err := p.Split(args[0].StringAt(i))
 				for _, s := range parts {
 					to.AppendString(s)
 				}
@@ -287,39 +288,39 @@ func splitText(name string, multi bool, summary string) *Function {
 var arrayToMVFunction = &Function{
 	Name: "ARRAY_TO_MV", Min: 1, Max: 1, SeesLists: true,
 	Summary: "Converts an array to a multi-value string.",
-	Forms:   listForms("array"),
-	Bind: func(b *binding) (Expr, error) {
+	Forms:   ListForms("array"),
+	Bind: func(b *Binding) (Expr, error) {
 		b.array(0, Type{})
 		b.texts(0)
-		return b.call(MultiString)
+		return b.Call(MultiString)
 	},
-	Kernel: fixed(func(args []*vector.Vector, _ int, _ vector.Bitmap) (*vector.Vector, error) { return args[0], nil }),
+	Kernel: Fixed(func(args []*vector.Vector, _ int, _ vector.Bitmap) (*vector.Vector, error) { return args[0], nil }),
 }
 
 var mvToArrayFunction = &Function{
-	Name: "MV_TO_ARRAY", Min: 1, Max: 1, SeesLists: true,
-	Summary: "Converts a multi-value string to an array, and the elements of an array to texts.",
-	Forms:   listForms("str"),
-	Bind: func(b *binding) (Expr, error) {
-		switch t := b.typ(0); {
+	Name: "MV_TO_ARRAY", Min: 1, Max: 1, SeesLists: true, ListsValues: true,
+	Summary: "Converts a multi-value string to an array. Converts the elements of an array to strings.",
+	Forms:   ListForms("str"),
+	Bind: func(b *Binding) (Expr, error) {
+		switch t := b.Type(0); {
 		case t.Base == Array:
-			if b.texts(0); b.err != nil {
-				return nil, b.err
+			if b.texts(0); b.Err != nil {
+				return nil, b.Err
 			}
-			return b.args[0], nil
+			return b.Args[0], nil
 		case t.IsNumeric():
-			b.cast(0, Of(Varchar))
+			b.Cast(0, Of(Varchar))
 		case !t.IsCharacter() && t.Base != Null:
-			b.mismatch()
+			b.Mismatch()
 		}
 		b.array(0, Of(Varchar))
-		if b.err != nil {
-			return nil, b.err
+		if b.Err != nil {
+			return nil, b.Err
 		}
-		return b.strict(ArrayOf(Of(Varchar)))
+		return b.Strict(ArrayOf(Of(Varchar)))
 	},
 	// A row whose only value is NULL has no values.
-	Kernel: fixed(func(args []*vector.Vector, n int, _ vector.Bitmap) (*vector.Vector, error) {
+	Kernel: Fixed(func(args []*vector.Vector, n int, _ vector.Bitmap) (*vector.Vector, error) {
 		out := *args[0]
 		out.Valid = slices.Clone(out.Valid)
 		for i := range n {

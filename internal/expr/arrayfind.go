@@ -1,54 +1,57 @@
 package expr
 
-import "github.com/hengedb/henge/internal/vector"
+import (
+	"github.com/hengedb/henge/internal/expr/kernel"
+	"github.com/hengedb/henge/internal/vector"
+)
 
 // indexOf makes ARRAY_OFFSET_OF (origin 0) or ARRAY_ORDINAL_OF (origin 1), or their counterparts.
 func indexOf(name, native string, origin int64, summary string) *Function {
 	return &Function{
 		Name: name, NativeName: native, Min: 2, Max: 2, SeesLists: true, NullsOfMaps: true, SeesNulls: true, Summary: summary,
-		Forms: listForms("array, expr"),
-		Bind: func(b *binding) (Expr, error) {
-			if b.typ(1).Multi {
-				b.mismatch()
+		Forms: ListForms("array, expr"),
+		Bind: func(b *Binding) (Expr, error) {
+			if b.Type(1).Multi {
+				b.Mismatch()
 			}
 			b.lists(0)
-			b.array(0, b.typ(1))
-			if b.err == nil && !alike(b.elem(0), b.typ(1)) {
+			b.array(0, b.Type(1))
+			if b.Err == nil && !alike(b.elem(0), b.Type(1)) {
 				return b.indexOfNull()
 			}
 			b.matched(0, 1, true, false)
-			return b.call(Of(Integer))
+			return b.Call(Of(Integer))
 		},
-		Kernel: fixed(func(args []*vector.Vector, n int, _ vector.Bitmap) (*vector.Vector, error) {
-			list, x, r := args[0], args[1], newRows[int64](n)
-			for i := range r.out {
+		Kernel: Fixed(func(args []*vector.Vector, n int, _ vector.Bitmap) (*vector.Vector, error) {
+			list, x, r := args[0], args[1], kernel.NewRows[int64](n)
+			for i := range r.Out {
 				k := -1
 				if !list.IsNull(i) {
 					k = findElement(list, i, x, i)
 				}
 				if k < 0 {
-					r.null(i)
+					r.Null(i)
 				}
-				r.out[i] = int64(k) + origin
+				r.Out[i] = int64(k) + origin
 			}
-			return r.vector(), nil
+			return r.Vector(), nil
 		}),
 	}
 }
 
 // indexOfNull binds the search for a value of a type that no element has: it is found only where it
 // is NULL, and the array has a NULL.
-func (b *binding) indexOfNull() (Expr, error) {
-	x := b.args[1]
+func (b *Binding) indexOfNull() (Expr, error) {
+	x := b.Args[1]
 	if !x.Type().Nullable {
 		return &Literal{T: Of(Integer)}, nil
 	}
-	missing, err := NewCall(isNullFunction, []Expr{x}, b.at)
+	missing, err := NewCall(isNullFunction, []Expr{x}, b.At)
 	if err != nil {
 		return nil, err
 	}
-	b.args[1] = &Literal{T: b.elem(0).Plain()}
-	index, err := b.call(Of(Integer))
+	b.Args[1] = &Literal{T: b.elem(0).Plain()}
+	index, err := b.Call(Of(Integer))
 	if err != nil {
 		return nil, err
 	}
@@ -115,20 +118,20 @@ func hasAny(a *vector.Vector, i int, b *vector.Vector, k int) bool {
 
 var arrayContainsFunction = &Function{
 	Name: "ARRAY_CONTAINS", Min: 2, Max: 2, SeesLists: true, SeesNulls: true,
-	Summary: "Returns whether an array has an element, or all elements of another array.",
-	Forms:   listForms("array, expr"),
-	Bind: func(b *binding) (Expr, error) {
-		scalar := !b.typ(1).Multi && b.typ(1).Base != Array
-		if t := b.typ(1); t.IsTime() || t.Base == Boolean {
-			b.mismatch()
+	Summary: "Returns whether an array contains an element, or all elements of another array.",
+	Forms:   ListForms("array, expr"),
+	Bind: func(b *Binding) (Expr, error) {
+		scalar := !b.Type(1).Multi && b.Type(1).Base != Array
+		if t := b.Type(1); t.IsTime() || t.Base == Boolean {
+			b.Mismatch()
 		}
 		b.lists(0)
-		b.array(0, b.typ(1))
+		b.array(0, b.Type(1))
 		if !scalar {
 			b.array(1, Type{})
 		}
-		b.matched(0, 1, scalar, false) // as the reference has it
-		return b.call(Of(Boolean).NotNull().OrNull(b.typ(0).Nullable))
+		b.matched(0, 1, scalar, false) // quirk Q002: as Druid has it
+		return b.Call(Of(Boolean).NotNull().OrNull(b.Type(0).Nullable))
 	},
 	Kernel: func(c *Call, _ *Context) (Kernel, error) {
 		x := c.Args[1].Type().Runtime()
@@ -148,7 +151,7 @@ var arrayContainsFunction = &Function{
 
 // isArrayColumn reports whether an argument that is a list was given as a column of arrays, or as
 // all values of a multi-value string: in the place of what is looked for it is found nowhere where
-// it is NULL, while everything else that is NULL asks for NULL, as in the reference.
+// it is NULL, while everything else that is NULL asks for NULL, as in Druid. See quirk Q001.
 func isArrayColumn(e Expr) bool {
 	switch x := e.(type) {
 	case *Column:
@@ -164,59 +167,59 @@ func isArrayColumn(e Expr) bool {
 var arrayOverlapFunction = &Function{
 	Name: "ARRAY_OVERLAP", Min: 2, Max: 2, SeesLists: true, SeesNulls: true,
 	Summary: "Returns whether two arrays have an element in common.",
-	Forms:   listForms("array1, array2"),
-	Bind: func(b *binding) (Expr, error) {
+	Forms:   ListForms("array1, array2"),
+	Bind: func(b *Binding) (Expr, error) {
 		b.lists(0, 1)
 		b.array(0, b.elem(1))
 		b.array(1, b.elem(0))
 		b.matched(0, 1, false, false)
-		return b.call(Of(Boolean).NotNull().OrNull(b.typ(0).Nullable))
+		return b.Call(Of(Boolean).NotNull().OrNull(b.Type(0).Nullable))
 	},
-	Kernel: fixed(listPredicate(func(a, x *vector.Vector, i int) bool { return !x.IsNull(i) && hasAny(a, i, x, i) })),
+	Kernel: Fixed(listPredicate(func(a, x *vector.Vector, i int) bool { return !x.IsNull(i) && hasAny(a, i, x, i) })),
 }
 
 // listPredicate makes the kernel of a predicate on an array and something else, NULL where the
 // array is.
 func listPredicate(holds func(a, x *vector.Vector, i int) bool) Kernel {
 	return func(args []*vector.Vector, n int, _ vector.Bitmap) (*vector.Vector, error) {
-		r := newRows[int64](n)
-		for i := range r.out {
+		r := kernel.NewRows[int64](n)
+		for i := range r.Out {
 			if args[0].IsNull(i) {
-				r.null(i)
+				r.Null(i)
 			} else {
-				r.out[i] = b2i(holds(args[0], args[1], i))
+				r.Out[i] = kernel.Bool(holds(args[0], args[1], i))
 			}
 		}
-		return r.vector(), nil
+		return r.Vector(), nil
 	}
 }
 
 var scalarInArrayFunction = &Function{
 	Name: "SCALAR_IN_ARRAY", Min: 2, Max: 2, SeesNulls: true,
 	Summary: "Returns whether a value is an element of an array.",
-	Forms:   listForms("expr, array"),
-	Bind: func(b *binding) (Expr, error) {
-		if t := b.typ(1); t.Base != Array && t.Base != Null {
-			b.mismatch()
+	Forms:   ListForms("expr, array"),
+	Bind: func(b *Binding) (Expr, error) {
+		if t := b.Type(1); t.Base != Array && t.Base != Null {
+			b.Mismatch()
 		}
 		b.element(0, 1)
-		b.array(1, b.typ(0))
+		b.array(1, b.Type(0))
 		b.matched(1, 0, true, true)
-		return b.call(Of(Boolean))
+		return b.Call(Of(Boolean))
 	},
-	Kernel: fixed(func(args []*vector.Vector, n int, _ vector.Bitmap) (*vector.Vector, error) {
-		x, list, r := args[0], args[1], newRows[int64](n)
-		for i := range r.out {
+	Kernel: Fixed(func(args []*vector.Vector, n int, _ vector.Bitmap) (*vector.Vector, error) {
+		x, list, r := args[0], args[1], kernel.NewRows[int64](n)
+		for i := range r.Out {
 			if list.IsNull(i) {
-				r.null(i)
+				r.Null(i)
 				continue
 			}
 			found := findElement(list, i, x, i) >= 0
 			if !found && x.IsNull(i) {
-				r.null(i)
+				r.Null(i)
 			}
-			r.out[i] = b2i(found)
+			r.Out[i] = kernel.Bool(found)
 		}
-		return r.vector(), nil
+		return r.Vector(), nil
 	}),
 }

@@ -4,31 +4,33 @@ import (
 	"math"
 	"slices"
 
+	"github.com/hengedb/henge/internal/expr/kernel"
 	"github.com/hengedb/henge/internal/vector"
 )
 
 var arrayQuantileFunction = &Function{
 	Name: "ARRAY_QUANTILE", Min: 2, Max: 2, SeesLists: true, RefusesNull: true,
-	Summary: "Returns the exact quantile of the numbers of an array, interpolated linearly; NaN if it is empty, NULL of text.",
-	Forms:   listForms("array, rank"),
-	Bind: func(b *binding) (Expr, error) {
+	Summary: "Returns the exact quantile of an array of numbers, with linear interpolation. Returns NaN for an empty array and " +
+		"NULL for an array of strings.",
+	Forms: ListForms("array, rank"),
+	Bind: func(b *Binding) (Expr, error) {
 		b.array(0, Of(Double))
-		b.double(1)
-		if b.err == nil && b.elem(0).IsCharacter() {
+		b.Double(1)
+		if b.Err == nil && b.elem(0).IsCharacter() {
 			return &Literal{T: Of(Double)}, nil // text has no quantiles, even if it reads as numbers
 		}
-		b.cast(0, ArrayOf(Of(Double)))
-		return b.call(Of(Double))
+		b.Cast(0, ArrayOf(Of(Double)))
+		return b.Call(Of(Double))
 	},
-	Kernel: fixed(func(args []*vector.Vector, n int, valid vector.Bitmap) (*vector.Vector, error) {
-		r, ranks := newRows[float64](n), columnOf[float64](args[1])
-		for i := range r.out {
+	Kernel: Fixed(func(args []*vector.Vector, n int, valid vector.Bitmap) (*vector.Vector, error) {
+		r, ranks := kernel.NewRows[float64](n), kernel.ColumnOf[float64](args[1])
+		for i := range r.Out {
 			if !valid.Get(i) {
 				continue
 			}
-			r.out[i] = quantile(doublesOf(args[0], i), ranks.at(i))
+			r.Out[i] = quantile(doublesOf(args[0], i), ranks.At(i))
 		}
-		return r.vector(), nil
+		return r.Vector(), nil
 	}),
 }
 
@@ -62,8 +64,8 @@ func quantile(x []float64, rank float64) float64 {
 func rearranged(name, summary string, arrange func(child *vector.Vector, elements []int) []int) *Function {
 	return &Function{
 		Name: name, Min: 1, Max: 1, SeesLists: true, Summary: summary,
-		Forms: listForms("array"),
-		Bind: func(b *binding) (Expr, error) {
+		Forms: ListForms("array"),
+		Bind: func(b *Binding) (Expr, error) {
 			b.array(0, Type{})
 			return b.list(0, false)
 		},
@@ -97,9 +99,9 @@ func distinctElements(child *vector.Vector, elements []int) []int {
 func extremeElement(name string, sign int, summary string) *Function {
 	return &Function{
 		Name: name, Min: 1, Max: 1, SeesLists: true, Summary: summary,
-		Forms: listForms("array"),
+		Forms: ListForms("array"),
 		Bind:  bindElement,
-		Kernel: fixed(func(args []*vector.Vector, n int, valid vector.Bitmap) (*vector.Vector, error) {
+		Kernel: Fixed(func(args []*vector.Vector, n int, valid vector.Bitmap) (*vector.Vector, error) {
 			child := args[0].Child
 			b := vector.NewBuilder(child.Type, n)
 			for i := range n {

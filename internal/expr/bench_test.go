@@ -1,16 +1,17 @@
-package expr
+package expr_test
 
 import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
 
+	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/vector"
 )
 
 // benchBatch is a full batch of the columns a, b, x, s (of few values, with a dictionary), u (of
 // many, without), ts (ascending).
-func benchBatch() (*vector.Batch, []Column) {
+func benchBatch() (*vector.Batch, []expr.Column) {
 	r := rand.New(rand.NewPCG(1, 2))
 	n := vector.BatchRows
 	a, b, x, ts := make([]int64, n), make([]int64, n), make([]float64, n), make([]int64, n)
@@ -27,21 +28,22 @@ func benchBatch() (*vector.Batch, []Column) {
 	}
 	return &vector.Batch{N: n, Cols: []*vector.Vector{vector.FromLongs(a), vector.FromLongs(b), vector.FromDoubles(x),
 			vector.FromCodes(codes, vector.NewDict(words)), vector.FromStrings(u), vector.FromLongs(ts)}},
-		columnsOf("a", Of(BigInt).NotNull(), "b", Of(BigInt).NotNull(), "x", Of(Double).NotNull(), "s", Of(Varchar), "u", Of(Varchar),
-			"ts", Of(Timestamp).NotNull())
+		columnsOf("a", expr.Of(expr.BigInt).NotNull(), "b", expr.Of(expr.BigInt).NotNull(), "x", expr.Of(expr.Double).NotNull(), "s",
+			expr.Of(expr.Varchar), "u", expr.Of(expr.Varchar),
+			"ts", expr.Of(expr.Timestamp).NotNull())
 }
 
-func benchProgram(b *testing.B, sql string) (*Program, *vector.Batch) {
+func benchProgram(b *testing.B, sql string) (*expr.Program, *vector.Batch) {
 	b.Helper()
 	batch, columns := benchBatch()
 	e, err := parseSQL(sql, columns, nil)
 	if err == nil {
-		e, err = Fold(e, nil)
+		e, err = expr.Fold(e, nil)
 	}
 	if err != nil {
 		b.Fatal(err)
 	}
-	p, err := Compile(e, nil)
+	p, err := expr.Compile(e, nil)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -4,35 +4,40 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// binding is a call being bound. Its methods check one argument each and cast it; after the first
-// that does not fit, the others do nothing and call returns the error.
-type binding struct {
-	fn   *Function
-	args []Expr
-	at   fault.Span
-	err  error
+// Binding is a call that is being bound. Its methods check and cast one argument each. After the
+// first invalid argument, the other methods do nothing, and Call returns the error.
+type Binding struct {
+	// Fn is the function, under the name in the statement.
+	Fn *Function
+	// Args are the arguments, which binding replaces by their casts.
+	Args []Expr
+	// At is the position of the call.
+	At fault.Span
+	// Err is the first error.
+	Err error
 	// several is the argument, plus one, of which a function of lists wants one number and which has
 	// several; 0: none.
 	several int
 }
 
-// call ends a binding: the call with result type t, nullable if an argument is or the function says
-// so.
-func (b *binding) call(t Type) (Expr, error) {
-	if b.err != nil {
-		return nil, b.err
+// Call ends a binding. It returns the call with result type t, which is nullable if an argument is
+// nullable or the function requires it.
+func (b *Binding) Call(t Type) (Expr, error) {
+	if b.Err != nil {
+		return nil, b.Err
 	}
-	if !b.fn.SeesNulls {
-		t.Nullable = t.Nullable || b.anyNullable()
+	if !b.Fn.SeesNulls {
+		t.Nullable = t.Nullable || b.AnyNullable()
 	}
-	return &Call{Fn: b.fn.entry(), Args: b.args, T: t, At: b.at}, nil
+	return &Call{Fn: b.Fn.Entry(), Args: b.Args, T: t, At: b.At}, nil
 }
 
-// strict is call for a function that is NULL only where an argument is.
-func (b *binding) strict(t Type) (Expr, error) { return b.call(t.NotNull()) }
+// Strict is Call for a function that is NULL only if an argument is NULL.
+func (b *Binding) Strict(t Type) (Expr, error) { return b.Call(t.NotNull()) }
 
-func (b *binding) anyNullable() bool {
-	for _, a := range b.args {
+// AnyNullable reports whether an argument may be NULL.
+func (b *Binding) AnyNullable() bool {
+	for _, a := range b.Args {
 		if a.Type().Nullable {
 			return true
 		}
@@ -40,151 +45,153 @@ func (b *binding) anyNullable() bool {
 	return false
 }
 
-// has reports whether argument i was given.
-func (b *binding) has(i int) bool { return i < len(b.args) }
+// Has reports whether the call has argument i.
+func (b *Binding) Has(i int) bool { return i < len(b.Args) }
 
-// typ returns the type of argument i.
-func (b *binding) typ(i int) Type { return b.args[i].Type() }
+// Type returns the type of argument i.
+func (b *Binding) Type(i int) Type { return b.Args[i].Type() }
 
-// mismatch records that the types of the arguments fit none of the forms.
-func (b *binding) mismatch() {
-	if b.err == nil {
-		b.err = typeError(b.fn, b.args, b.at)
+// Mismatch records that the types of the arguments do not match any form.
+func (b *Binding) Mismatch() {
+	if b.Err == nil {
+		b.Err = TypeError(b.Fn, b.Args, b.At)
 	}
 }
 
-func (b *binding) fail(format string, args ...any) {
-	if b.err == nil {
-		b.err = fault.InvalidSQL(b.at, format, args...)
+// Fail rejects the call with a message.
+func (b *Binding) Fail(format string, args ...any) {
+	if b.Err == nil {
+		b.Err = fault.InvalidSQL(b.At, format, args...)
 	}
 }
 
-// cast casts argument i to t. What functions of lists see as a list of several values stays one:
-// its values become texts, and where one number is wanted, the call is mapped over them.
-func (b *binding) cast(i int, t Type) {
-	from := b.typ(i)
+// Cast casts argument i to t. A list of several values, as functions of lists see it, remains a
+// list: its values become strings, or, if a single number is required, the call is mapped over
+// them.
+func (b *Binding) Cast(i int, t Type) {
+	from := b.Type(i)
 	switch {
-	case b.err != nil:
+	case b.Err != nil:
 	case !from.Multi || t.Base == Array || from.IsCharacter() && t.IsCharacter():
-		b.args[i] = coerce(b.args[i], t)
+		b.Args[i] = Coerce(b.Args[i], t)
 	case t.IsCharacter():
-		b.args[i], b.err = NewCast(b.args[i], t, b.at)
+		b.Args[i], b.Err = NewCast(b.Args[i], t, b.At)
 	default:
 		b.several = i + 1
-		b.args[i] = &Literal{T: t.OrNull(true)}
+		b.Args[i] = &Literal{T: t.OrNull(true)}
 	}
 }
 
-// number wants a number; text is read as one, and a boolean counts as 0 or 1.
-func (b *binding) number(i int) {
-	switch t := b.typ(i); {
+// Number requires a number; strings are parsed as numbers, and booleans are 0 or 1.
+func (b *Binding) Number(i int) {
+	switch t := b.Type(i); {
 	case t.IsNumeric():
 		if t.Base == Float {
-			b.cast(i, Of(Double))
+			b.Cast(i, Of(Double))
 		}
 	case t.IsCharacter():
-		b.cast(i, Of(Decimal))
+		b.Cast(i, Of(Decimal))
 	case t.Base == Null:
-		b.cast(i, Of(Integer))
+		b.Cast(i, Of(Integer))
 	default:
-		b.mismatch()
+		b.Mismatch()
 	}
 }
 
-// double wants a number and makes it a DOUBLE.
-func (b *binding) double(i int) {
-	b.number(i)
-	b.cast(i, Of(Double))
+// Double requires a number and casts it to DOUBLE.
+func (b *Binding) Double(i int) {
+	b.Number(i)
+	b.Cast(i, Of(Double))
 }
 
-// exactNumber wants a number and takes no text for one.
-func (b *binding) exactNumber(i int) {
-	if b.typ(i).IsCharacter() {
-		b.mismatch()
+// ExactNumber requires a number and rejects strings.
+func (b *Binding) ExactNumber(i int) {
+	if b.Type(i).IsCharacter() {
+		b.Mismatch()
 		return
 	}
-	b.number(i)
+	b.Number(i)
 }
 
-// long wants a number and cuts it to a whole one.
-func (b *binding) long(i int) {
-	b.exactNumber(i)
-	b.cast(i, Of(BigInt))
+// Long requires a number and truncates it to an integer.
+func (b *Binding) Long(i int) {
+	b.ExactNumber(i)
+	b.Cast(i, Of(BigInt))
 }
 
-// whole wants a whole number.
-func (b *binding) whole(i int) {
-	if t := b.typ(i); !t.IsInteger() && t.Base != Null {
-		b.mismatch()
+// Whole requires an integer.
+func (b *Binding) Whole(i int) {
+	if t := b.Type(i); !t.IsInteger() && t.Base != Null {
+		b.Mismatch()
 		return
 	}
-	b.cast(i, Of(BigInt))
+	b.Cast(i, Of(BigInt))
 }
 
-// text wants a string.
-func (b *binding) text(i int) {
-	if t := b.typ(i); !t.IsCharacter() && t.Base != Null {
-		b.mismatch()
+// Text requires a string.
+func (b *Binding) Text(i int) {
+	if t := b.Type(i); !t.IsCharacter() && t.Base != Null {
+		b.Mismatch()
 		return
 	}
-	b.cast(i, Of(Varchar))
+	b.Cast(i, Of(Varchar))
 }
 
-// anyText wants a string and casts other scalars to one.
-func (b *binding) anyText(i int) {
-	switch t := b.typ(i); {
+// AnyText requires a scalar and casts it to a string.
+func (b *Binding) AnyText(i int) {
+	switch t := b.Type(i); {
 	case t.IsCharacter():
 	case t.Base == Null, t.Base == Boolean, t.IsNumeric(), t.IsTime():
-		b.cast(i, Of(Varchar))
+		b.Cast(i, Of(Varchar))
 	default:
-		b.mismatch()
+		b.Mismatch()
 	}
 }
 
-// instant wants a DATE or TIMESTAMP; text is read as one.
-func (b *binding) instant(i int) {
-	switch t := b.typ(i); {
+// Instant requires a DATE or TIMESTAMP; strings are parsed as timestamps.
+func (b *Binding) Instant(i int) {
+	switch t := b.Type(i); {
 	case t.Base == Timestamp:
 	case t.Base == Date, t.IsCharacter(), t.Base == Null:
-		b.cast(i, Of(Timestamp))
+		b.Cast(i, Of(Timestamp))
 	default:
-		b.mismatch()
+		b.Mismatch()
 	}
 }
 
-// boolean wants a BOOLEAN.
-func (b *binding) boolean(i int) {
-	switch b.typ(i).Base {
+// Boolean requires a BOOLEAN.
+func (b *Binding) Boolean(i int) {
+	switch b.Type(i).Base {
 	case Boolean:
 	case Null:
-		b.cast(i, Of(Boolean))
+		b.Cast(i, Of(Boolean))
 	default:
-		b.mismatch()
+		b.Mismatch()
 	}
 }
 
-// constant wants a constant and returns its value, nil for NULL. Casts of constants count: they are
-// what binding itself inserts.
-func (b *binding) constant(i int, what string) any {
-	if b.err != nil {
+// Constant requires a constant and returns its value, nil for NULL. Casts of constants are
+// constants, because binding inserts casts.
+func (b *Binding) Constant(i int, what string) any {
+	if b.Err != nil {
 		return nil
 	}
-	folded, err := Fold(b.args[i], &Context{})
+	folded, err := Fold(b.Args[i], &Context{})
 	if err != nil {
-		b.err = err
+		b.Err = err
 		return nil
 	}
 	if l, ok := folded.(*Literal); ok {
-		b.args[i] = folded
+		b.Args[i] = folded
 		return l.Value
 	}
-	b.mustBeLiteral(what)
+	b.MustBeLiteral(what)
 	return nil
 }
 
-// written wants a constant that is written as one, not computed; a cast of it will do.
-func (b *binding) written(i int) {
-	e := b.args[i]
+// Written requires a literal or a cast of a literal, not a computed constant.
+func (b *Binding) Written(i int) {
+	e := b.Args[i]
 	for {
 		c, ok := e.(*Cast)
 		if !ok {
@@ -193,20 +200,29 @@ func (b *binding) written(i int) {
 		e = c.X
 	}
 	if _, ok := e.(*Literal); !ok {
-		b.fail("Argument to function '%s' must be a literal", b.fn.Name)
+		b.Fail("Argument to function '%s' must be a literal", b.Fn.Name)
 	}
 }
 
-func (b *binding) mustBeLiteral(what string) {
-	b.fail("Argument to function '%s' must be a literal: it is the %s", b.fn.Name, what)
+// MustBeLiteral records that an argument, described by what, is not a constant.
+func (b *Binding) MustBeLiteral(what string) {
+	b.Fail("Argument to function '%s' must be a literal: it is the %s", b.Fn.Name, what)
 }
 
-// constantText wants a constant string and returns it; NULL is not accepted.
-func (b *binding) constantText(i int, what string) string {
-	b.text(i)
-	s, ok := b.constant(i, what).(string)
+// ConstantText requires a constant string other than NULL and returns it.
+func (b *Binding) ConstantText(i int, what string) string {
+	b.Text(i)
+	s, ok := b.Constant(i, what).(string)
 	if !ok {
-		b.mustBeLiteral(what)
+		b.MustBeLiteral(what)
 	}
 	return s
+}
+
+// WantConstant records an error if the call has argument i and it is not constant. Its value may
+// depend on the time zone and the time of the query, which are unknown during binding.
+func (b *Binding) WantConstant(i int, what string) {
+	if b.Has(i) && !IsConstant(b.Args[i]) {
+		b.MustBeLiteral(what)
+	}
 }

@@ -3,6 +3,8 @@ package expr
 import (
 	"math"
 	"strings"
+
+	"github.com/hengedb/henge/internal/expr/kernel"
 )
 
 // bitwise makes a function of two whole numbers; fractions are cut off.
@@ -10,12 +12,12 @@ func bitwise(name, native, summary string, f func(a, b int64) int64) *Function {
 	return &Function{
 		Name: name, NativeName: native, Min: 2, Max: 2, RefusesNull: true, Summary: summary,
 		Forms: []string{"$F(<NUMERIC>, <NUMERIC>)"},
-		Bind: func(b *binding) (Expr, error) {
-			b.long(0)
-			b.long(1)
-			return b.strict(Of(BigInt))
+		Bind: func(b *Binding) (Expr, error) {
+			b.Long(0)
+			b.Long(1)
+			return b.Strict(Of(BigInt))
 		},
-		Kernel: fixed(binary(f)),
+		Kernel: Fixed(kernel.Binary(f)),
 	}
 }
 
@@ -23,30 +25,31 @@ var bitwiseFunctions = []*Function{
 	bitwise("BITWISE_AND", "bitwiseand", "Returns the bitwise AND.", func(a, b int64) int64 { return a & b }),
 	bitwise("BITWISE_OR", "bitwiseor", "Returns the bitwise OR.", func(a, b int64) int64 { return a | b }),
 	bitwise("BITWISE_XOR", "bitwisexor", "Returns the bitwise exclusive OR.", func(a, b int64) int64 { return a ^ b }),
-	bitwise("BITWISE_SHIFT_LEFT", "bitwiseshiftleft", "Shifts the bits to the left by a number of places modulo 64.",
+	bitwise("BITWISE_SHIFT_LEFT", "bitwiseshiftleft", "Shifts the bits to the left. The number of places is taken modulo 64.",
 		func(a, n int64) int64 { return a << uint(n&63) }),
-	bitwise("BITWISE_SHIFT_RIGHT", "bitwiseshiftright", "Shifts the bits to the right by a number of places modulo 64, keeping the sign.",
+	bitwise("BITWISE_SHIFT_RIGHT", "bitwiseshiftright", "Shifts the bits to the right and keeps the sign. The number of places "+
+		"is taken modulo 64.",
 		func(a, n int64) int64 { return a >> uint(n&63) }),
 	{
 		Name: "BITWISE_COMPLEMENT", NativeName: "bitwisecomplement", Min: 1, Max: 1, RefusesNull: true,
 		Summary: "Returns the bitwise complement.",
 		Forms:   []string{"$F(<NUMERIC>)"},
-		Bind: func(b *binding) (Expr, error) {
-			b.long(0)
-			return b.strict(Of(BigInt))
+		Bind: func(b *Binding) (Expr, error) {
+			b.Long(0)
+			return b.Strict(Of(BigInt))
 		},
-		Kernel: fixed(unary(func(a int64) int64 { return ^a })),
+		Kernel: Fixed(kernel.Unary(func(a int64) int64 { return ^a })),
 	},
 	{
 		Name: "BITWISE_CONVERT_DOUBLE_TO_LONG_BITS", NativeName: "bitwiseconvertdoubletolongbits", Min: 1, Max: 1, RefusesNull: true,
 		Summary: "Returns the bits of a DOUBLE as a BIGINT.",
 		Forms:   []string{"$F(<NUMERIC>)"},
-		Bind: func(b *binding) (Expr, error) {
-			b.exactNumber(0)
-			b.cast(0, Of(Double))
-			return b.strict(Of(BigInt))
+		Bind: func(b *Binding) (Expr, error) {
+			b.ExactNumber(0)
+			b.Cast(0, Of(Double))
+			return b.Strict(Of(BigInt))
 		},
-		Kernel: fixed(unary(func(x float64) int64 {
+		Kernel: Fixed(kernel.Unary(func(x float64) int64 {
 			if x != x {
 				return 0x7ff8000000000000 // Java knows one NaN
 			}
@@ -57,28 +60,28 @@ var bitwiseFunctions = []*Function{
 		Name: "BITWISE_CONVERT_LONG_BITS_TO_DOUBLE", NativeName: "bitwiseconvertlongbitstodouble", Min: 1, Max: 1, RefusesNull: true,
 		Summary: "Returns the DOUBLE that has the bits of a BIGINT.",
 		Forms:   []string{"$F(<NUMERIC>)"},
-		Bind: func(b *binding) (Expr, error) {
-			b.long(0)
-			return b.strict(Of(Double))
+		Bind: func(b *Binding) (Expr, error) {
+			b.Long(0)
+			return b.Strict(Of(Double))
 		},
-		Kernel: fixed(unary(func(n int64) float64 { return math.Float64frombits(uint64(n)) })),
+		Kernel: Fixed(kernel.Unary(func(n int64) float64 { return math.Float64frombits(uint64(n)) })),
 	},
 }
 
 var parseLongFunction = &Function{
 	Name: "PARSE_LONG", NativeName: "parse_long", Min: 1, Max: 2, RefusesNull: true,
-	Summary: "Reads a whole number in a radix, by default 10; text that is none gives NULL.",
+	Summary: "Parses an integer in a radix, by default 10. Returns NULL if the string is not an integer in that radix.",
 	Forms:   []string{"$F(<CHARACTER>, [<INTEGER>])"},
-	Bind: func(b *binding) (Expr, error) {
-		b.text(0)
-		if b.has(1) {
-			b.whole(1)
+	Bind: func(b *Binding) (Expr, error) {
+		b.Text(0)
+		if b.Has(1) {
+			b.Whole(1)
 		} else {
-			b.args = append(b.args, &Literal{Value: int64(10), T: Of(Integer).NotNull()})
+			b.Args = append(b.Args, &Literal{Value: int64(10), T: Of(Integer).NotNull()})
 		}
-		return b.call(Of(BigInt))
+		return b.Call(Of(BigInt))
 	},
-	Kernel: fixed(partial2(parseRadix)),
+	Kernel: Fixed(kernel.Partial2(parseRadix)),
 }
 
 func parseRadix(s string, radix int64) (int64, bool) {
@@ -113,7 +116,7 @@ func parseRadix(s string, radix int64) (int64, bool) {
 }
 
 // digitValue is the value of a digit or letter, and 99 of anything else.
-func digitValue[C byte | rune](c C) uint64 {
+func digitValue(c byte) uint64 {
 	switch {
 	case c >= '0' && c <= '9':
 		return uint64(c - '0')

@@ -7,13 +7,14 @@ import (
 	"strings"
 
 	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/expr/kernel"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/vector"
 )
 
 // NewCast binds CAST(x AS to). The values of a multi-value string are cast one by one, except to an
-// array. The error says that no value of x's type can be converted; a single value that can't
-// becomes NULL when running.
+// array. The error means that no value of the type of x can be converted; a single value that
+// cannot be converted becomes NULL at run time.
 func NewCast(x Expr, to Type, at fault.Span) (Expr, error) {
 	from := x.Type()
 	if from.Multi {
@@ -24,7 +25,7 @@ func NewCast(x Expr, to Type, at fault.Span) (Expr, error) {
 			to.Multi = true
 			return retype(x, to), nil
 		}
-		return overValues([]Expr{x}, 0, func(args []Expr) (Expr, error) { return NewCast(args[0], to, at) })
+		return MapOverValues([]Expr{x}, 0, func(args []Expr) (Expr, error) { return NewCast(args[0], to, at) })
 	}
 	if !castable(from, to) {
 		return nil, fault.InvalidSQL(at, "Cast function cannot convert value of type %s to type %s", from, to)
@@ -50,8 +51,8 @@ func castOf(x Expr, t Type) Expr {
 	return &Cast{X: x, T: t}
 }
 
-// Unrounded returns x as DOUBLE where it is a FLOAT that is cast from something else, and else x:
-// the reference computes FLOATs in 64 bits and rounds at the end of an expression only.
+// Unrounded returns x as DOUBLE if it is a FLOAT that was cast from another type, and else x: Druid
+// computes FLOATs in 64 bits and rounds only at the end of an expression. See quirk Q003.
 func Unrounded(x Expr) Expr {
 	c, ok := x.(*Cast)
 	if !ok || c.T.Base != Float || c.X.Type().Base == Float {
@@ -94,9 +95,9 @@ func loses(from, to Type) bool {
 	return from.IsCharacter() && !to.IsCharacter() || from.Base == Array
 }
 
-// coerce is the cast that binding inserts: between types of the same kind it leaves x alone, and it
-// undoes the rounding of an inner expression to FLOAT.
-func coerce(x Expr, to Type) Expr {
+// Coerce is the cast that binding inserts. It does not change x if both types are of the same kind,
+// and it removes the rounding of an inner expression to FLOAT.
+func Coerce(x Expr, to Type) Expr {
 	from := x.Type()
 	if l, ok := x.(*Literal); ok && l.Value == nil {
 		return &Literal{T: to.OrNull(true)}
@@ -129,19 +130,13 @@ type castNode struct {
 func newCastNode(in node, x *Cast, ctx *Context) (node, error) {
 	from, to := x.X.Type(), x.T
 	if from.Base == Null {
-		return &castNode{in: in, t: to.Runtime(), convert: nullKernel(to.Runtime())}, nil
+		return &castNode{in: in, t: to.Runtime(), convert: kernel.Nulls(to.Runtime())}, nil
 	}
 	convert := converter(from, to, ctx)
 	if convert == nil {
 		return in, nil
 	}
 	return &castNode{in: in, t: to.Runtime(), convert: convert}, nil
-}
-
-func nullKernel(t vector.Type) Kernel {
-	return func(_ []*vector.Vector, n int, _ vector.Bitmap) (*vector.Vector, error) {
-		return vector.Nulls(t, n), nil
-	}
 }
 
 func (n *castNode) eval(f *frame) (*vector.Vector, error) {
@@ -160,7 +155,7 @@ func converter(from, to Type, ctx *Context) Kernel {
 			elem = Of(BigInt)
 		}
 		if elem.OrNull(true) == JSON && to.Elem().IsCharacter() {
-			return castElements(unary(jsonText), to.Runtime())
+			return castElements(kernel.Unary(jsonText), to.Runtime())
 		}
 		return castElements(converter(elem, to.Elem(), ctx), to.Runtime())
 	case to.Base == Array || to.Multi:
@@ -177,11 +172,11 @@ func converter(from, to Type, ctx *Context) Kernel {
 		return castDouble(to, zone)
 	case vector.KindFloat:
 		if to.Runtime() == vector.Double {
-			return unary(func(x float32) float64 { return float64(x) })
+			return kernel.Unary(func(x float32) float64 { return float64(x) })
 		}
 		return widened(castDouble(to, zone))
 	case vector.KindLong:
-		return castLong(from, to, zone)
+		return castLong(from, to, ctx)
 	}
 	return nil
 }
@@ -191,49 +186,49 @@ func castText(to Type, zone *chrono.Zone) Kernel {
 	case to.IsCharacter():
 		return nil
 	case to.Base == Boolean:
-		return partial1(func(s string) (int64, bool) {
+		return kernel.Partial1(func(s string) (int64, bool) {
 			n, ok := ParseLong(s)
-			return b2i(n > 0), ok
+			return kernel.Bool(n > 0), ok
 		})
 	case to.Base == Timestamp:
-		return partial1(func(s string) (int64, bool) { return chrono.ParseTimestamp(s, zone) })
+		return kernel.Partial1(func(s string) (int64, bool) { return chrono.ParseTimestamp(s, zone) })
 	case to.Base == Date:
-		day := dayFloor(zone)
-		return partial1(func(s string) (int64, bool) {
+		day := DayFloor(zone)
+		return kernel.Partial1(func(s string) (int64, bool) {
 			ms, ok := chrono.ParseTimestamp(s, zone)
 			return day(ms), ok
 		})
 	case to.Base == Float:
-		return partial1(func(s string) (float32, bool) {
+		return kernel.Partial1(func(s string) (float32, bool) {
 			x, ok := ParseDouble(s)
 			return float32(x), ok
 		})
 	case to.IsFractional():
-		return partial1(ParseDouble)
+		return kernel.Partial1(ParseDouble)
 	}
-	return partial1(ParseLong)
+	return kernel.Partial1(ParseLong)
 }
 
 func castDouble(to Type, zone *chrono.Zone) Kernel {
 	switch {
 	case to.IsCharacter():
-		return textKernel(AppendDouble)
+		return kernel.Texts(AppendDouble)
 	case to.Base == Boolean:
-		return unary(func(x float64) int64 { return b2i(x > 0) })
+		return kernel.Unary(func(x float64) int64 { return kernel.Bool(x > 0) })
 	case to.Base == Float:
-		return unary(func(x float64) float32 { return float32(x) })
+		return kernel.Unary(func(x float64) float32 { return float32(x) })
 	case to.IsFractional():
 		return nil
 	case to.Base == Date:
-		day := dayFloor(zone)
-		return unary(func(x float64) int64 { return day(truncate(x)) })
+		day := DayFloor(zone)
+		return kernel.Unary(func(x float64) int64 { return day(truncate(x)) })
 	}
-	return unary(truncate)
+	return kernel.Unary(truncate)
 }
 
 // widened runs a kernel over doubles on floats.
 func widened(k Kernel) Kernel {
-	widen := unary(func(x float32) float64 { return float64(x) })
+	widen := kernel.Unary(func(x float32) float64 { return float64(x) })
 	return func(args []*vector.Vector, n int, valid vector.Bitmap) (*vector.Vector, error) {
 		v, err := widen(args, n, valid)
 		if err != nil {
@@ -243,81 +238,43 @@ func widened(k Kernel) Kernel {
 	}
 }
 
-func castLong(from, to Type, zone *chrono.Zone) Kernel {
+func castLong(from, to Type, ctx *Context) Kernel {
+	zone := ctx.Zone
 	switch {
 	case to.IsCharacter():
 		switch from.Base {
 		case Boolean:
-			return unary(boolText)
+			return kernel.Unary(boolText)
 		case Timestamp:
-			return textKernel(func(dst []byte, ms int64) []byte { return chrono.AppendSQLTimestamp(dst, ms, zone) })
+			return kernel.Texts(func(dst []byte, ms int64) []byte { return chrono.AppendSQLTimestamp(dst, ms, zone) })
 		case Date:
-			return textKernel(func(dst []byte, ms int64) []byte { return chrono.AppendSQLDate(dst, ms, zone) })
+			return kernel.Texts(func(dst []byte, ms int64) []byte { return chrono.AppendSQLDate(dst, ms, zone) })
 		}
-		return textKernel(func(dst []byte, x int64) []byte { return strconv.AppendInt(dst, x, 10) })
+		return kernel.Texts(func(dst []byte, x int64) []byte { return strconv.AppendInt(dst, x, 10) })
 	case to.Base == Boolean:
-		return unary(func(x int64) int64 { return b2i(x > 0) })
+		return kernel.Unary(func(x int64) int64 { return kernel.Bool(x > 0) })
 	case to.Base == Float:
-		return unary(func(x int64) float32 { return float32(x) })
+		return kernel.Unary(func(x int64) float32 { return float32(x) })
 	case to.IsFractional():
-		return longsToDoubles
+		return kernel.Over(ctx.Reuse, widenLongs)
 	case to.Base == Date:
-		return unary(dayFloor(zone))
+		return kernel.Unary(DayFloor(zone))
 	}
 	return nil
-}
-
-func longsToDoubles(args []*vector.Vector, n int, _ vector.Bitmap) (*vector.Vector, error) {
-	out := make([]float64, n)
-	if v := args[0]; v.Const {
-		for i := range out {
-			out[i] = float64(v.Longs[0])
-		}
-	} else {
-		for i, x := range v.Longs[:n] {
-			out[i] = float64(x)
-		}
-	}
-	return vector.FromDoubles(out), nil
 }
 
 // boolText is the text of a BOOLEAN.
 func boolText(x int64) string { return strconv.FormatBool(x > 0) }
 
-// dayFloor returns a function that floors to the start of the day in a zone, remembering the day it
-// saw last.
-func dayFloor(zone *chrono.Zone) func(int64) int64 {
+// DayFloor returns a function that floors to the start of the day in a zone and caches the last
+// day.
+func DayFloor(zone *chrono.Zone) func(int64) int64 {
 	g, err := chrono.PeriodGranularity(chrono.Period{Days: 1}, zone, nil)
 	if err != nil {
 		return func(ms int64) int64 { return ms }
 	}
 	f := g.Floorer()
 	return f.Floor
-}
-
-// textKernel renders values into one buffer per batch, so that there is no allocation per row.
-func textKernel[A scalar](appendTo func([]byte, A) []byte) Kernel {
-	return func(args []*vector.Vector, n int, valid vector.Bitmap) (*vector.Vector, error) {
-		a := columnOf[A](args[0])
-		buf, ends := make([]byte, 0, 16*n), make([]int, n)
-		for i := range ends {
-			if valid.Get(i) {
-				buf = appendTo(buf, a.at(i))
-			}
-			ends[i] = len(buf)
-		}
-		return vector.FromStrings(cut(string(buf), ends)), nil
-	}
-}
-
-// cut slices a text at ascending positions.
-func cut(text string, ends []int) []string {
-	out, start := make([]string, len(ends)), 0
-	for i, end := range ends {
-		out[i] = text[start:end]
-		start = end
-	}
-	return out
 }
 
 // castElements converts each element of lists.
@@ -349,7 +306,7 @@ func convertAll(k Kernel, v *vector.Vector) (*vector.Vector, error) {
 	if v.Const {
 		return vector.Nulls(out.Type, v.Len), nil
 	}
-	return withValid(out, v.Valid), nil
+	return kernel.WithValid(out, v.Valid), nil
 }
 
 // castToArray makes lists of one element.
@@ -386,7 +343,7 @@ func castFromArray(k Kernel, t vector.Type) Kernel {
 		if !some {
 			return vector.Nulls(t, n), nil
 		}
-		picked := withValid(v.Child.Gather(picks), rows)
+		picked := kernel.WithValid(v.Child.Gather(picks), rows)
 		if k == nil {
 			return picked, nil
 		}
@@ -402,11 +359,11 @@ var scalarTypes = map[string]Base{
 	"DATE": Date, "TIMESTAMP": Timestamp,
 }
 
-// TypeNames are the names that ParseTypeName knows, in order.
+// TypeNames are the names that ParseTypeName accepts, in order.
 var TypeNames = slices.Sorted(maps.Keys(scalarTypes))
 
-// ParseTypeName returns the scalar type that a SQL type name stands for in CAST, RETURNING and
-// table schemas; parameters such as the length of a VARCHAR are not part of the name.
+// ParseTypeName returns the scalar type for a SQL type name in CAST, RETURNING and table schemas.
+// Parameters such as the length of a VARCHAR are not part of the name.
 func ParseTypeName(name string) (Type, bool) {
 	base, ok := scalarTypes[strings.ToUpper(name)]
 	if !ok {

@@ -5,11 +5,11 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// ManyConstants is from how many constants on a list keeps only their values, and how many of them
-// are cast at a time.
+// ManyConstants is the number of constants from which a list stores only their values, and the
+// number of constants that are cast at a time.
 const ManyConstants = 1 << 10
 
-// CastConstants is CastLiterals of n constants, which are many: get fills one that is asked for.
+// CastConstants is CastLiterals for many constants: get returns constant i of n.
 func CastConstants(n int, get func(i int, l *Literal) error, to Type, at fault.Span, ctx *Context) (*vector.Vector, error) {
 	out := vector.NewBuilder(to.Runtime(), n)
 	some := make([]Literal, 0, ManyConstants)
@@ -29,9 +29,9 @@ func CastConstants(n int, get func(i int, l *Literal) error, to Type, at fault.S
 	return out.Build(), nil
 }
 
-// CastLiterals returns the values of CAST(l AS to) for each l of list, in their order: what Fold
-// makes of each of these casts, without compiling an expression for each. At is their place in the
-// text. Types that a text may fail to be (BOOLEAN, TIMESTAMP, DATE) are left to Fold.
+// CastLiterals returns the values of CAST(l AS to) for each l of list, in their order: the result
+// of Fold for each cast, without compiling an expression for each. At is their position in the
+// text. Types for which a string can be invalid (BOOLEAN, TIMESTAMP, DATE) are left to Fold.
 func CastLiterals(list []Literal, to Type, at fault.Span, ctx *Context) (*vector.Vector, error) {
 	parts := map[Type]*literalPart{}
 	of := make([]*literalPart, len(list))

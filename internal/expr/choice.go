@@ -4,11 +4,12 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/hengedb/henge/internal/expr/kernel"
 	"github.com/hengedb/henge/internal/vector"
 )
 
 // sortedSet returns the distinct values of set, ascending; NaN, which equals nothing, is left out.
-func sortedSet[T scalar](set []T) []T {
+func sortedSet[T kernel.Scalar](set []T) []T {
 	out := slices.DeleteFunc(slices.Clone(set), func(x T) bool { return x != x })
 	slices.SortFunc(out, func(a, b T) int { return cmp.Compare(a, b) })
 	return slices.Compact(out)
@@ -160,13 +161,13 @@ func (m *merger) merge() *vector.Vector {
 		}
 		switch m.t.Kind {
 		case vector.KindLong:
-			scatter(out.Longs, rows, columnOf[int64](v))
+			scatter(out.Longs, rows, kernel.ColumnOf[int64](v))
 		case vector.KindDouble:
-			scatter(out.Doubles, rows, columnOf[float64](v))
+			scatter(out.Doubles, rows, kernel.ColumnOf[float64](v))
 		case vector.KindFloat:
-			scatter(out.Floats, rows, columnOf[float32](v))
+			scatter(out.Floats, rows, kernel.ColumnOf[float32](v))
 		default:
-			scatter(out.Strings, rows, columnOf[string](v))
+			scatter(out.Strings, rows, kernel.ColumnOf[string](v))
 		}
 		for k, r := range rows {
 			if v.IsNull(k) {
@@ -182,9 +183,9 @@ func (m *merger) merge() *vector.Vector {
 	return out
 }
 
-func scatter[T scalar](out []T, rows []uint32, from column[T]) {
+func scatter[T kernel.Scalar](out []T, rows []uint32, from kernel.Column[T]) {
 	for k, r := range rows {
-		out[r] = from.at(k)
+		out[r] = from.At(k)
 	}
 }
 

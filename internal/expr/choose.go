@@ -3,6 +3,7 @@ package expr
 import (
 	"math"
 
+	"github.com/hengedb/henge/internal/expr/kernel"
 	"github.com/hengedb/henge/internal/vector"
 )
 
@@ -13,8 +14,8 @@ type chooseNode struct {
 	conds, thens []node
 	other        node
 	t            vector.Type
-	longs        *results[int64]
-	doubles      *results[float64]
+	longs        *kernel.Results[int64]
+	doubles      *kernel.Results[float64]
 }
 
 // chosen returns n as a chooseNode if it can be one.
@@ -29,22 +30,23 @@ func (n *caseNode) chosen(ctx *Context) node {
 			return n
 		}
 	}
-	return &chooseNode{conds: n.conds, thens: n.thens, other: n.other, t: n.t, longs: resultsOf[int64](ctx), doubles: resultsOf[float64](ctx)}
+	return &chooseNode{conds: n.conds, thens: n.thens, other: n.other, t: n.t, longs: kernel.ResultsOf[int64](ctx.Reuse),
+		doubles: kernel.ResultsOf[float64](ctx.Reuse)}
 }
 
 func (n *chooseNode) eval(f *frame) (*vector.Vector, error) {
 	if n.t.Kind == vector.KindLong {
-		values := n.longs.rows(f.n)
+		values := n.longs.Rows(f.n)
 		valid, err := choose(n, f, values)
 		return &vector.Vector{Type: n.t, Len: f.n, Longs: values, Valid: valid}, err
 	}
-	values := n.doubles.rows(f.n)
+	values := n.doubles.Rows(f.n)
 	valid, err := choose(n, f, values)
 	return &vector.Vector{Type: n.t, Len: f.n, Doubles: values, Valid: valid}, err
 }
 
 // choose fills out with the values of the rows of f and returns which of them are valid.
-func choose[T scalar](n *chooseNode, f *frame, out []T) (vector.Bitmap, error) {
+func choose[T kernel.Scalar](n *chooseNode, f *frame, out []T) (vector.Bitmap, error) {
 	var valid vector.Bitmap
 	put := func(result node, rows []uint32) error { // nil: all rows
 		v, err := result.eval(f)
@@ -58,9 +60,9 @@ func choose[T scalar](n *chooseNode, f *frame, out []T) (vector.Bitmap, error) {
 		switch {
 		case v.AllNull(): // of any type
 		case rows == nil:
-			fill(out, columnOf[T](v))
+			fill(out, kernel.ColumnOf[T](v))
 		default:
-			place(out, columnOf[T](v), rows)
+			place(out, kernel.ColumnOf[T](v), rows)
 		}
 		return nil
 	}
@@ -99,7 +101,7 @@ func choose[T scalar](n *chooseNode, f *frame, out []T) (vector.Bitmap, error) {
 // blend is choose for one condition, a column of whole numbers against a constant, when the results
 // are whole numbers. It reports false if that is not so, and nothing was done. Each row gets both
 // results and keeps one, so that there is no branch to mispredict.
-func blend[T scalar](n *chooseNode, f *frame, out []T) (done bool, valid vector.Bitmap, err error) {
+func blend[T kernel.Scalar](n *chooseNode, f *frame, out []T) (done bool, valid vector.Bitmap, err error) {
 	values, whole := any(out).([]int64)
 	cond, compares := n.conds[0].(*compareNode)
 	if !whole || !compares || len(n.conds) > 1 || cond.op >= opDistinct || cond.kind != vector.KindLong || f.n == 0 {
@@ -129,12 +131,12 @@ func blend[T scalar](n *chooseNode, f *frame, out []T) (done bool, valid vector.
 	}
 	// Of each pair of operators one is the negation of the other.
 	equal, negated := cond.op == opEq || cond.op == opNe, cond.op == opNe || cond.op == opLe || cond.op == opLt
-	yes, no := columnOf[int64](then), columnOf[int64](other)
+	yes, no := kernel.ColumnOf[int64](then), kernel.ColumnOf[int64](other)
 	switch {
 	case a.Valid != nil || then.Valid != nil || other.Valid != nil:
 		taken := holding(x, c, equal, negated, a.Valid)
 		for i := range values {
-			values[i] = either(taken[i>>6]>>(i&63)&1 != 0, yes.at(i), no.at(i))
+			values[i] = either(taken[i>>6]>>(i&63)&1 != 0, yes.At(i), no.At(i))
 		}
 		return true, vector.Choose(taken, then.Valid, other.Valid, f.n), nil
 	case negated:
@@ -142,7 +144,7 @@ func blend[T scalar](n *chooseNode, f *frame, out []T) (done bool, valid vector.
 	}
 	if equal {
 		for i, v := range x {
-			values[i] = either(v == c, yes.at(i), no.at(i))
+			values[i] = either(v == c, yes.At(i), no.At(i))
 		}
 	} else {
 		blendAbove(values, x, c, yes, no)
@@ -180,22 +182,22 @@ func holding(x []int64, c int64, equal, negated bool, valid vector.Bitmap) vecto
 
 // blendAbove sets each of values to what yes has where x is greater than c, and else to what no
 // has. A CASE mostly has a constant for the rows that do not count.
-func blendAbove(values, x []int64, c int64, yes, no column[int64]) {
+func blendAbove(values, x []int64, c int64, yes, no kernel.Column[int64]) {
 	x = x[:len(values)]
 	switch {
-	case yes.mask != 0 && no.mask == 0:
-		y, z := yes.values[:len(values)], no.values[0]
+	case yes.Mask != 0 && no.Mask == 0:
+		y, z := yes.Values[:len(values)], no.Values[0]
 		for i, v := range x {
 			values[i] = either(v > c, y[i], z)
 		}
-	case yes.mask == 0 && no.mask != 0:
-		y, z := yes.values[0], no.values[:len(values)]
+	case yes.Mask == 0 && no.Mask != 0:
+		y, z := yes.Values[0], no.Values[:len(values)]
 		for i, v := range x {
 			values[i] = either(v > c, y, z[i])
 		}
 	default:
 		for i, v := range x {
-			values[i] = either(v > c, yes.at(i), no.at(i))
+			values[i] = either(v > c, yes.At(i), no.At(i))
 		}
 	}
 }
@@ -208,27 +210,27 @@ func either(first bool, a, b int64) int64 {
 }
 
 // fill copies a column.
-func fill[T scalar](out []T, from column[T]) {
-	if from.mask != 0 {
-		copy(out, from.values)
+func fill[T kernel.Scalar](out []T, from kernel.Column[T]) {
+	if from.Mask != 0 {
+		copy(out, from.Values)
 		return
 	}
-	x := from.values[0]
+	x := from.Values[0]
 	for i := range out {
 		out[i] = x
 	}
 }
 
 // place copies the given rows of a column.
-func place[T scalar](out []T, from column[T], rows []uint32) {
-	if from.mask == 0 {
-		x := from.values[0]
+func place[T kernel.Scalar](out []T, from kernel.Column[T], rows []uint32) {
+	if from.Mask == 0 {
+		x := from.Values[0]
 		for _, r := range rows {
 			out[r] = x
 		}
 		return
 	}
-	values := from.values[:len(out)]
+	values := from.Values[:len(out)]
 	for _, r := range rows {
 		out[r] = values[r]
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/hengedb/henge/internal/expr/kernel"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/vector"
 )
@@ -28,6 +29,11 @@ func (op comparison) orders() bool { return op >= opLt && op <= opGe }
 
 var comparisonNames = [...]string{"=", "<>", "<", "<=", ">", ">=", "IS DISTINCT FROM", "IS NOT DISTINCT FROM"}
 
+// Comparison returns the operator "=", "<>" or another operator of comparisonNames.
+func Comparison(name string) *Function {
+	return comparisonFunctions[slices.Index(comparisonNames[:], name)]
+}
+
 var comparisonFunctions = func() []*Function {
 	natives := [...]string{"==", "!=", "<", "<=", ">", ">=", "isdistinctfrom", "notdistinctfrom"}
 	out := make([]*Function, len(comparisonNames))
@@ -43,7 +49,7 @@ var comparisonFunctions = func() []*Function {
 
 func comparisonOf(fn *Function) (comparison, bool) {
 	for i, f := range comparisonFunctions {
-		if f == fn.entry() {
+		if f == fn.Entry() {
 			return comparison(i), true
 		}
 	}
@@ -51,8 +57,8 @@ func comparisonOf(fn *Function) (comparison, bool) {
 }
 
 // NewCompare binds "a op b" for the operators =, <>, !=, <, <=, >, >=, IS DISTINCT FROM and IS NOT
-// DISTINCT FROM. Operands of different types are converted as section 6.3 of the SQL specification
-// says. On a multi-value string a comparison is true if it is for some value, and <> if no value is
+// DISTINCT FROM. Operands of different types are converted to a common type. On a multi-value
+// string, a comparison is true if it is true for at least one value, and <> is true if no value is
 // equal.
 func NewCompare(op string, a, b Expr, at fault.Span) (Expr, error) {
 	if op == "!=" {
@@ -72,28 +78,28 @@ func NewCompare(op string, a, b Expr, at fault.Span) (Expr, error) {
 	return NewCall(comparisonFunctions[i], []Expr{a, b}, at)
 }
 
-func bindComparison(b *binding) (Expr, error) {
-	op := comparison(slices.Index(comparisonNames[:], b.fn.Name))
-	if t, ok := comparedAs(b.typ(0), b.typ(1)); ok && !(op.orders() && t.Base == Other) {
+func bindComparison(b *Binding) (Expr, error) {
+	op := comparison(slices.Index(comparisonNames[:], b.Fn.Name))
+	if t, ok := comparedAs(b.Type(0), b.Type(1)); ok && !(op.orders() && t.Base == Other) {
 		b.compared(0, t)
 		b.compared(1, t)
 	} else {
-		b.mismatch()
+		b.Mismatch()
 	}
-	if b.fn.SeesNulls {
-		return b.call(Of(Boolean).NotNull())
+	if b.Fn.SeesNulls {
+		return b.Call(Of(Boolean).NotNull())
 	}
-	return b.strict(Of(Boolean))
+	return b.Strict(Of(Boolean))
 }
 
 // compared casts an operand to the type in which the two are compared. Unlike in arithmetic a FLOAT
 // is rounded before: it is one where a query gives it, and both must compare alike.
-func (b *binding) compared(i int, t Type) {
-	if x := b.args[i]; b.err == nil && isRounded(x, t) {
-		b.args[i] = roundedAs(x, t)
+func (b *Binding) compared(i int, t Type) {
+	if x := b.Args[i]; b.Err == nil && isRounded(x, t) {
+		b.Args[i] = roundedAs(x, t)
 		return
 	}
-	b.cast(i, t)
+	b.Cast(i, t)
 }
 
 // isRounded reports whether an operand is rounded to FLOAT before it is compared as t.
@@ -109,7 +115,7 @@ func coerceCompared(x Expr, t Type) Expr {
 	if isRounded(x, t) {
 		return roundedAs(x, t)
 	}
-	return coerce(x, t)
+	return Coerce(x, t)
 }
 
 // comparedAs returns the type two operands are compared as.
@@ -202,29 +208,29 @@ func (n *compareNode) eval(f *frame) (*vector.Vector, error) {
 	out := make([]int64, rows)
 	switch n.kind {
 	case vector.KindLong:
-		compareInts(n.op, columnOf[int64](a), columnOf[int64](b), out)
+		compareInts(n.op, kernel.ColumnOf[int64](a), kernel.ColumnOf[int64](b), out)
 	case vector.KindDouble:
-		compareFloats(n.op, columnOf[float64](a), columnOf[float64](b), out)
+		compareFloats(n.op, kernel.ColumnOf[float64](a), kernel.ColumnOf[float64](b), out)
 	case vector.KindFloat:
-		compareFloats(n.op, columnOf[float32](a), columnOf[float32](b), out)
+		compareFloats(n.op, kernel.ColumnOf[float32](a), kernel.ColumnOf[float32](b), out)
 	case vector.KindList:
 		for i := range out {
 			out[i] = holds(n.op, compareLists(a, b, i, i))
 		}
 	default:
-		compareStrings(n.op, columnOf[string](a), columnOf[string](b), out)
+		compareStrings(n.op, kernel.ColumnOf[string](a), kernel.ColumnOf[string](b), out)
 	}
 	v := vector.FromLongs(out)
 	if n.op >= opDistinct {
 		if a.Valid != nil || b.Valid != nil {
 			for i := range out {
 				if x, y := a.IsNull(i), b.IsNull(i); x || y {
-					out[i] = b2i((x == y) == (n.op == opNotDistinct))
+					out[i] = kernel.Bool((x == y) == (n.op == opNotDistinct))
 				}
 			}
 		}
 	} else {
-		v.Valid = validRows([]*vector.Vector{a, b}, rows)
+		v.Valid = kernel.ValidRows([]*vector.Vector{a, b}, rows)
 	}
 	if rows < f.n {
 		v.Const, v.Len = true, f.n
@@ -328,50 +334,50 @@ func dropNulls(sel []uint32, valid vector.Bitmap) []uint32 {
 	return sel[:k]
 }
 
-func compareInts(op comparison, a, b column[int64], out []int64) {
+func compareInts(op comparison, a, b kernel.Column[int64], out []int64) {
 	switch op {
 	case opEq, opNotDistinct:
 		for i := range out {
-			out[i] = b2i(a.at(i) == b.at(i))
+			out[i] = kernel.Bool(a.At(i) == b.At(i))
 		}
 	case opNe, opDistinct:
 		for i := range out {
-			out[i] = b2i(a.at(i) != b.at(i))
+			out[i] = kernel.Bool(a.At(i) != b.At(i))
 		}
 	case opLt:
 		for i := range out {
-			out[i] = b2i(a.at(i) < b.at(i))
+			out[i] = kernel.Bool(a.At(i) < b.At(i))
 		}
 	case opLe:
 		for i := range out {
-			out[i] = b2i(a.at(i) <= b.at(i))
+			out[i] = kernel.Bool(a.At(i) <= b.At(i))
 		}
 	case opGt:
 		for i := range out {
-			out[i] = b2i(a.at(i) > b.at(i))
+			out[i] = kernel.Bool(a.At(i) > b.At(i))
 		}
 	case opGe:
 		for i := range out {
-			out[i] = b2i(a.at(i) >= b.at(i))
+			out[i] = kernel.Bool(a.At(i) >= b.At(i))
 		}
 	}
 }
 
 // compareFloats orders NaN above Infinity. NaN equals nothing; for IS [NOT] DISTINCT FROM it equals
 // itself.
-func compareFloats[T float64 | float32](op comparison, a, b column[T], out []int64) {
+func compareFloats[T float64 | float32](op comparison, a, b kernel.Column[T], out []int64) {
 	switch op {
 	case opEq:
 		for i := range out {
-			out[i] = b2i(a.at(i) == b.at(i))
+			out[i] = kernel.Bool(a.At(i) == b.At(i))
 		}
 	case opNe:
 		for i := range out {
-			out[i] = b2i(a.at(i) != b.at(i))
+			out[i] = kernel.Bool(a.At(i) != b.At(i))
 		}
 	default:
 		for i := range out {
-			out[i] = holds(op, compareFloat(a.at(i), b.at(i)))
+			out[i] = holds(op, compareFloat(a.At(i), b.At(i)))
 		}
 	}
 }
@@ -385,22 +391,22 @@ func compareFloat[T float64 | float32](x, y T) int {
 	case x == y:
 		return 0
 	}
-	return int(b2i(x != x) - b2i(y != y))
+	return int(kernel.Bool(x != x) - kernel.Bool(y != y))
 }
 
-func compareStrings(op comparison, a, b column[string], out []int64) {
+func compareStrings(op comparison, a, b kernel.Column[string], out []int64) {
 	switch op {
 	case opEq, opNotDistinct:
 		for i := range out {
-			out[i] = b2i(a.at(i) == b.at(i))
+			out[i] = kernel.Bool(a.At(i) == b.At(i))
 		}
 	case opNe, opDistinct:
 		for i := range out {
-			out[i] = b2i(a.at(i) != b.at(i))
+			out[i] = kernel.Bool(a.At(i) != b.At(i))
 		}
 	default:
 		for i := range out {
-			out[i] = holds(op, cmp.Compare(a.at(i), b.at(i)))
+			out[i] = holds(op, cmp.Compare(a.At(i), b.At(i)))
 		}
 	}
 }
@@ -409,17 +415,17 @@ func compareStrings(op comparison, a, b column[string], out []int64) {
 func holds(op comparison, c int) int64 {
 	switch op {
 	case opEq, opNotDistinct:
-		return b2i(c == 0)
+		return kernel.Bool(c == 0)
 	case opNe, opDistinct:
-		return b2i(c != 0)
+		return kernel.Bool(c != 0)
 	case opLt:
-		return b2i(c < 0)
+		return kernel.Bool(c < 0)
 	case opLe:
-		return b2i(c <= 0)
+		return kernel.Bool(c <= 0)
 	case opGt:
-		return b2i(c > 0)
+		return kernel.Bool(c > 0)
 	default:
-		return b2i(c >= 0)
+		return kernel.Bool(c >= 0)
 	}
 }
 
@@ -438,7 +444,7 @@ func compareLists(a, b *vector.Vector, i, k int) int {
 
 func compareElements(a, b *vector.Vector, i, k int) int {
 	if x, y := a.IsNull(i), b.IsNull(k); x || y {
-		return int(b2i(y) - b2i(x))
+		return int(kernel.Bool(y) - kernel.Bool(x))
 	}
 	switch a.Type.Kind {
 	case vector.KindLong:

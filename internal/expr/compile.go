@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"github.com/hengedb/henge/internal/expr/kernel"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/invariant"
 	"github.com/hengedb/henge/internal/vector"
@@ -40,6 +41,9 @@ func (c *compiler) compileAlone(e Expr) (node, error) {
 	if !c.inDict && !c.ctx.Entries {
 		if source, ok := dictSource(e); ok {
 			return c.compileDict(e, source)
+		}
+		if source, ok := tableSource(e); ok {
+			return c.compileTable(e, source)
 		}
 	}
 	return c.compileNode(e)
@@ -113,7 +117,7 @@ func (c *compiler) compileCall(x *Call) (node, error) {
 	if err != nil {
 		return nil, err
 	}
-	if lazy := x.Fn.entry(); lazy == coalesceFunction {
+	if lazy := x.Fn.Entry(); lazy == CoalesceFunction {
 		return &coalesceNode{args: args, t: x.T.Runtime()}, nil
 	}
 	if op, ok := comparisonOf(x.Fn); ok {
@@ -122,31 +126,31 @@ func (c *compiler) compileCall(x *Call) (node, error) {
 	if x.Fn.Kernel == nil {
 		return nil, fault.Defensive("Function [%s] has no kernel", x.Fn.Name)
 	}
-	kernel, err := x.Fn.Kernel(x, c.ctx)
+	run, err := x.Fn.Kernel(x, c.ctx)
 	if err != nil {
-		return nil, fault.Placed(err, x.At)
+		return nil, fault.WithPosition(err, x.At)
 	}
-	kernel = inPieces(x, kernel, c.ctx)
+	run = inPieces(x, run, c.ctx)
 	switch x.T.Runtime().Kind {
 	case vector.KindString, vector.KindComplex, vector.KindList:
-		kernel = inRoom(x, kernel, c.ctx.textRoom(), c.made)
+		run = inRoom(x, run, c.ctx.textRoom(), c.made)
 	}
 	if invariant.Enabled && !x.T.Nullable {
-		kernel = neverNull(x, kernel)
+		run = neverNull(x, run)
 	}
 	for i, a := range x.Args {
 		if x.HoldsNull(i) {
 			args[i] = &heldNullNode{of: args[i], t: a.Type().Runtime()}
 		}
 	}
-	return &callNode{args: args, kernel: kernel, t: x.T.Runtime(), seesNulls: x.Fn.SeesNulls, volatile: x.Fn.Volatile, at: x.At, ctx: c.ctx}, nil
+	return &callNode{args: args, kernel: run, t: x.T.Runtime(), seesNulls: x.Fn.SeesNulls, volatile: x.Fn.Volatile, at: x.At, ctx: c.ctx}, nil
 }
 
 // neverNull checks what the planner relies on where it counts or compares values that a call can't
 // leave out.
-func neverNull(x *Call, kernel Kernel) Kernel {
+func neverNull(x *Call, run Kernel) Kernel {
 	return func(args []*vector.Vector, n int, valid vector.Bitmap) (*vector.Vector, error) {
-		v, err := kernel(args, n, valid)
+		v, err := run(args, n, valid)
 		for i := 0; err == nil && i < n; i++ {
 			invariant.Check(!v.IsNull(i), "function [%s] is NULL in a row, its type [%s] is not", x.Fn.Name, x.T)
 		}
@@ -259,45 +263,28 @@ func (n *callNode) run(args []*vector.Vector, rows int) (*vector.Vector, error) 
 	}
 	var valid vector.Bitmap
 	if !n.seesNulls {
-		valid = validRows(args, rows)
+		valid = kernel.ValidRows(args, rows)
 	}
 	v, err := n.kernel(args, rows, valid)
 	if err != nil {
-		return nil, fault.Placed(err, n.at)
+		return nil, fault.WithPosition(err, n.at)
 	}
 	if valid == nil {
 		return v, nil
 	}
-	return withValid(v, valid), nil
+	return kernel.WithValid(v, valid), nil
 }
 
-// validRows returns the rows for which all args have a value; nil: all rows.
-func validRows(args []*vector.Vector, rows int) vector.Bitmap {
-	var valid vector.Bitmap
-	for _, v := range args {
-		if v.Valid == nil {
-			continue
+// concatenated returns the arguments of a concatenation with those of one inside another in its
+// place, so that "a || b || c" copies once.
+func concatenated(args []Expr) []Expr {
+	var out []Expr
+	for _, a := range args {
+		if c, ok := a.(*Call); ok && c.Fn.NativeName == "concat" {
+			out = append(out, concatenated(c.Args)...)
+		} else {
+			out = append(out, a)
 		}
-		if v.Const {
-			if v.Valid.Get(0) {
-				continue
-			}
-			return vector.NewBitmap(rows)
-		}
-		valid = vector.And(valid, v.Valid, rows)
 	}
-	return valid
-}
-
-// withValid returns v with the rows outside valid made NULL.
-func withValid(v *vector.Vector, valid vector.Bitmap) *vector.Vector {
-	out := *v
-	if v.Const {
-		if v.AllNull() {
-			return v
-		}
-		out = *v.Flat()
-	}
-	out.Valid = vector.And(out.Valid, valid, out.Len)
-	return &out
+	return out
 }

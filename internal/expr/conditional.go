@@ -2,39 +2,43 @@ package expr
 
 import (
 	"slices"
+	"strings"
 
+	"github.com/hengedb/henge/internal/expr/kernel"
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/javatext"
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// coalesceFunction has no kernel: the compiler evaluates its arguments one after the other.
-var coalesceFunction = &Function{
+// CoalesceFunction does not have a kernel: the compiler evaluates its arguments one after the
+// other.
+var CoalesceFunction = &Function{
 	Name: "COALESCE", Min: 1, Max: -1, SeesNulls: true, NativeName: "nvl",
 	Summary: "Returns the first of its arguments that is not NULL.",
 	Forms:   []string{"$F(expr, ...)"},
 	Bind:    bindCoalesce,
 }
 
-func bindCoalesce(b *binding) (Expr, error) {
+func bindCoalesce(b *Binding) (Expr, error) {
 	nullable := true
-	for i := range b.args {
-		nullable = nullable && b.typ(i).Nullable
+	for i := range b.Args {
+		nullable = nullable && b.Type(i).Nullable
 	}
-	t, ok := CommonType(b.args)
+	t, ok := CommonType(b.Args)
 	if !ok {
-		return nil, fault.InvalidSQL(b.at, "Illegal mixing of types in CASE or COALESCE statement")
+		return nil, fault.InvalidSQL(b.At, "Illegal mixing of types in CASE or COALESCE statement")
 	}
-	if len(b.args) == 1 {
-		return b.args[0], nil
+	if len(b.Args) == 1 {
+		return b.Args[0], nil
 	}
-	for i := range b.args {
-		b.cast(i, t)
+	for i := range b.Args {
+		b.Cast(i, t)
 	}
-	return b.call(t.NotNull().OrNull(nullable))
+	return b.Call(t.NotNull().OrNull(nullable))
 }
 
-// CommonType returns the least restrictive type of expressions whose values become one column.
-// Texts of different lengths make VARCHAR of CHAR. It reports false when there is none.
+// CommonType returns the least restrictive type of expressions whose values become one column. CHAR
+// literals of different lengths become VARCHAR. It returns false if there is no common type.
 func CommonType(results []Expr) (Type, bool) {
 	var c Common
 	for _, e := range results {
@@ -43,21 +47,20 @@ func CommonType(results []Expr) (Type, bool) {
 	return c.Type()
 }
 
-// Common finds the CommonType of expressions that come one after the other. The zero value has seen
-// none.
+// Common computes the CommonType of a sequence of expressions. The zero value is an empty sequence.
 type Common struct {
 	least   leastRestrictive
 	texts   bool // some constant texts were among them
 	length  int  // of the last of these
 	varying bool // they have several lengths
-	// fraction is the first of FLOAT and DOUBLE among their types, decimal tells that DECIMAL is. The
-	// reference takes FLOAT and DOUBLE for equally wide, so that the first of them is the type of a
-	// column without decimals, shown with the digits of 32 bits.
+	// fraction is the first of FLOAT and DOUBLE among their types, decimal tells that DECIMAL is.
+	// Druid takes FLOAT and DOUBLE for equally wide, so that the first of them is the type of a column
+	// without decimals, shown with the digits of 32 bits. See quirk Q002.
 	fraction Base
 	decimal  bool
 }
 
-// Add takes e among the expressions.
+// Add adds e to the expressions.
 func (c *Common) Add(e Expr) {
 	t := e.Type()
 	c.least.add(t)
@@ -73,7 +76,7 @@ func (c *Common) Add(e Expr) {
 	}
 }
 
-// Type returns the type of them all, and false when there is none.
+// Type returns their common type, and false if there is none.
 func (c *Common) Type() (Type, bool) {
 	t, ok := c.least.result()
 	if ok && c.varying && t.Base == Char {
@@ -91,9 +94,9 @@ func charLength(e Expr) (int, bool) {
 	if e.Type().Base != Char {
 		return 0, false
 	}
-	if v, ok := literalValue(e); ok {
+	if v, ok := LiteralValue(e); ok {
 		s, ok := v.(string)
-		return unitCount(s), ok
+		return javatext.UnitCount(s), ok
 	}
 	c, ok := e.(*Call)
 	if !ok {
@@ -120,41 +123,41 @@ var nvlFunction = &Function{
 	Name: "NVL", Aliases: []string{"IFNULL"}, Min: 2, Max: 2,
 	Summary: "Returns the first argument, or the second if the first is NULL.",
 	Forms:   []string{"$F(expr, expr)"},
-	Bind: func(b *binding) (Expr, error) {
-		x, y := b.typ(0), b.typ(1)
+	Bind: func(b *Binding) (Expr, error) {
+		x, y := b.Type(0), b.Type(1)
 		if _, ok := LeastRestrictive(x, y); !ok || x.IsTime() && y.IsNumeric() || x.IsNumeric() && y.IsTime() {
-			return nil, fault.InvalidSQL(b.at, "Parameters must be of the same type")
+			return nil, fault.InvalidSQL(b.At, "Parameters must be of the same type")
 		}
-		return NewCall(coalesceFunction, b.args, b.at)
+		return NewCall(CoalesceFunction, b.Args, b.At)
 	},
 }
 
 var nullifFunction = &Function{
 	Name: "NULLIF", Min: 2, Max: 2,
-	Summary: "Returns NULL if the arguments are equal, and the first one otherwise.",
+	Summary: "Returns NULL if the arguments are equal, otherwise the first argument.",
 	Forms:   []string{"$F(expr, expr)"},
-	Bind: func(b *binding) (Expr, error) {
-		if err := CheckRepeated(b.args[0], 2, b.at); err != nil {
+	Bind: func(b *Binding) (Expr, error) {
+		if err := CheckRepeated(b.Args[0], 2, b.At); err != nil {
 			return nil, err
 		}
-		equal, err := NewCompare("=", b.args[0], b.args[1], b.at)
+		equal, err := NewCompare("=", b.Args[0], b.Args[1], b.At)
 		if err != nil {
 			return nil, err
 		}
-		return NewCase([]When{{Cond: equal, Then: &Literal{T: b.typ(0).OrNull(true)}}}, b.args[0], b.at)
+		return NewCase([]When{{Cond: equal, Then: &Literal{T: b.Type(0).OrNull(true)}}}, b.Args[0], b.At)
 	},
 }
 
 var ifFunction = &Function{
 	Name: "IF", Min: 2, Max: 3, SeesLists: true,
-	Summary: "Returns the second argument if the condition is true, and otherwise the third, or NULL if there is none.",
+	Summary: "Returns the second argument if the condition is true. Otherwise returns the third argument, or NULL.",
 	Forms:   []string{"$F(<BOOLEAN>, expr, [expr])"},
-	Bind: func(b *binding) (Expr, error) {
+	Bind: func(b *Binding) (Expr, error) {
 		var other Expr
-		if b.has(2) {
-			other = b.args[2]
+		if b.Has(2) {
+			other = b.Args[2]
 		}
-		return NewCase([]When{{Cond: b.args[0], Then: b.args[1]}}, other, b.at)
+		return NewCase([]When{{Cond: b.Args[0], Then: b.Args[1]}}, other, b.At)
 	},
 }
 
@@ -180,9 +183,9 @@ func extremeFunction(name string, sign int, summary string) *Function {
 	}
 }
 
-func bindExtreme(b *binding) (Expr, error) {
+func bindExtreme(b *Binding) (Expr, error) {
 	t, nullable := Type{Base: Null}, true
-	for i, a := range b.args {
+	for i, a := range b.Args {
 		u := a.Type()
 		nullable = nullable && u.Nullable
 		switch {
@@ -199,46 +202,46 @@ func bindExtreme(b *binding) (Expr, error) {
 				t = Of(BigInt)
 			}
 		default:
-			return nil, fault.InvalidSQL(b.at, "Function[%s] does not accept %s types", lower(b.fn.Name), b.typ(i))
+			return nil, fault.InvalidSQL(b.At, "Function[%s] does not accept %s types", strings.ToLower(b.Fn.Name), b.Type(i))
 		}
 	}
 	if t.Base == Null {
 		return &Literal{T: Of(Null)}, nil
 	}
-	for i, a := range b.args {
+	for i, a := range b.Args {
 		if u := a.Type(); t.IsCharacter() && u.IsTime() {
-			b.args[i] = &Cast{X: a, T: Of(BigInt).NotNull().OrNull(u.Nullable)}
+			b.Args[i] = &Cast{X: a, T: Of(BigInt).NotNull().OrNull(u.Nullable)}
 		}
-		b.cast(i, t)
+		b.Cast(i, t)
 	}
-	return b.call(t.NotNull().OrNull(nullable))
+	return b.Call(t.NotNull().OrNull(nullable))
 }
 
-func extremeKernel[T scalar](sign int) Kernel {
+func extremeKernel[T kernel.Scalar](sign int) Kernel {
 	return func(args []*vector.Vector, n int, _ vector.Bitmap) (*vector.Vector, error) {
-		r, has := newRows[T](n), make([]bool, n)
+		r, has := kernel.NewRows[T](n), make([]bool, n)
 		for _, a := range args {
-			c := columnOf[T](a)
-			for i := range r.out {
+			c := kernel.ColumnOf[T](a)
+			for i := range r.Out {
 				if a.IsNull(i) {
 					continue
 				}
-				if x := c.at(i); !has[i] || compareScalars(x, r.out[i])*sign > 0 {
-					r.out[i], has[i] = x, true
+				if x := c.At(i); !has[i] || compareScalars(x, r.Out[i])*sign > 0 {
+					r.Out[i], has[i] = x, true
 				}
 			}
 		}
 		for i, ok := range has {
 			if !ok {
-				r.null(i)
+				r.Null(i)
 			}
 		}
-		return r.vector(), nil
+		return r.Vector(), nil
 	}
 }
 
 // compareScalars orders two values of a physical type, NaN above all.
-func compareScalars[T scalar](x, y T) int {
+func compareScalars[T kernel.Scalar](x, y T) int {
 	switch {
 	case x < y:
 		return -1
@@ -247,7 +250,7 @@ func compareScalars[T scalar](x, y T) int {
 	case x == y:
 		return 0
 	}
-	return int(b2i(x != x) - b2i(y != y))
+	return int(kernel.Bool(x != x) - kernel.Bool(y != y))
 }
 
 var isNullFunction = nullTest("IS NULL", 1, "isnull")
@@ -259,12 +262,12 @@ var isNotNullFunction = nullTest("IS NOT NULL", 0, "notnull")
 func nullTest(name string, ifNull int64, native string) *Function {
 	return &Function{
 		Name: name, NativeName: native, Min: 1, Max: 1, SeesNulls: true, SeesLists: true, Total: true, Forms: []string{"<ANY> $F"},
-		Bind: func(b *binding) (Expr, error) {
-			each, ok := b.args[0].(*Each)
+		Bind: func(b *Binding) (Expr, error) {
+			each, ok := b.Args[0].(*Each)
 			if !ok || !each.T.Multi && each.T.Base != Other || each.Body.Type().Multi {
-				return b.call(Of(Boolean).NotNull())
+				return b.Call(Of(Boolean).NotNull())
 			}
-			test := &Call{Fn: b.fn.entry(), Args: []Expr{each.Body}, T: Of(Boolean).NotNull(), At: b.at}
+			test := &Call{Fn: b.Fn.Entry(), Args: []Expr{each.Body}, T: Of(Boolean).NotNull(), At: b.At}
 			if ifNull == 1 {
 				return &Any{Source: each.Source, Body: test}, nil
 			}
@@ -276,7 +279,7 @@ func nullTest(name string, ifNull int64, native string) *Function {
 				v, out := args[0], make([]int64, n)
 				for i := range out {
 					null := v.IsNull(i) || multi && (hasNoValue(v, i) || hasNull(v, i))
-					out[i] = b2i(null == (ifNull == 1))
+					out[i] = kernel.Bool(null == (ifNull == 1))
 				}
 				return vector.FromLongs(out), nil
 			}, nil
@@ -307,14 +310,14 @@ var isNotFalseFunction = truthTest("IS NOT FALSE", 0, false, "notfalse")
 func truthTest(name string, want int64, is bool, native string) *Function {
 	return &Function{
 		Name: name, NativeName: native, Min: 1, Max: 1, SeesNulls: true, Forms: []string{"<BOOLEAN> $F"},
-		Bind: func(b *binding) (Expr, error) {
-			b.boolean(0)
-			return b.call(Of(Boolean).NotNull())
+		Bind: func(b *Binding) (Expr, error) {
+			b.Boolean(0)
+			return b.Call(Of(Boolean).NotNull())
 		},
-		Kernel: fixed(func(args []*vector.Vector, n int, _ vector.Bitmap) (*vector.Vector, error) {
+		Kernel: Fixed(func(args []*vector.Vector, n int, _ vector.Bitmap) (*vector.Vector, error) {
 			v, out := args[0], make([]int64, n)
 			for i := range out {
-				out[i] = b2i((!v.IsNull(i) && b2i(v.LongAt(i) > 0) == want) == is)
+				out[i] = kernel.Bool((!v.IsNull(i) && kernel.Bool(v.LongAt(i) > 0) == want) == is)
 			}
 			return vector.FromLongs(out), nil
 		}),

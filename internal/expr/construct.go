@@ -2,15 +2,15 @@ package expr
 
 import (
 	"slices"
-	"strings"
 
+	"github.com/hengedb/henge/internal/expr/kernel"
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// NewAnd binds a conjunction; nested ones are flattened. One term is returned as it is.
+// NewAnd binds a conjunction and flattens nested ones. A single term is returned unchanged.
 func NewAnd(terms []Expr, at fault.Span) (Expr, error) { return newJunction("AND", terms, at) }
 
-// NewOr binds a disjunction; nested ones are flattened. One term is returned as it is.
+// NewOr binds a disjunction and flattens nested ones. A single term is returned unchanged.
 func NewOr(terms []Expr, at fault.Span) (Expr, error) { return newJunction("OR", terms, at) }
 
 func newJunction(name string, terms []Expr, at fault.Span) (Expr, error) {
@@ -22,7 +22,7 @@ func newJunction(name string, terms []Expr, at fault.Span) (Expr, error) {
 			t = &Literal{T: Of(Boolean)}
 		default:
 			fn := &Function{Name: name, Forms: []string{"<BOOLEAN> " + name + " <BOOLEAN>"}}
-			return nil, typeError(fn, terms, at)
+			return nil, TypeError(fn, terms, at)
 		}
 		switch x := t.(type) {
 		case *And:
@@ -42,7 +42,7 @@ func newJunction(name string, terms []Expr, at fault.Span) (Expr, error) {
 	case len(flat) == 1:
 		return flat[0], nil
 	case len(flat) == 0:
-		return &Literal{Value: b2i(name == "AND"), T: Of(Boolean).NotNull()}, nil
+		return &Literal{Value: kernel.Bool(name == "AND"), T: Of(Boolean).NotNull()}, nil
 	case name == "AND":
 		return &And{Terms: flat}, nil
 	}
@@ -60,12 +60,12 @@ func NewNot(x Expr, at fault.Span) (Expr, error) {
 	case Null:
 		return &Literal{T: Of(Boolean)}, nil
 	}
-	return nil, typeError(&Function{Name: "NOT", Forms: []string{"NOT<BOOLEAN>"}}, []Expr{x}, at)
+	return nil, TypeError(&Function{Name: "NOT", Forms: []string{"NOT<BOOLEAN>"}}, []Expr{x}, at)
 }
 
 // NewCase binds a searched CASE. Results are cast to their least restrictive type; a missing ELSE
-// is NULL. When results are multi-value strings, they and the conditions on the same strings are
-// mapped per value.
+// is NULL. If results are multi-value strings, CASE is mapped over their values, including the
+// conditions on the same strings.
 func NewCase(whens []When, other Expr, at fault.Span) (Expr, error) {
 	results := make([]Expr, 0, len(whens)+1)
 	for _, w := range whens {
@@ -87,16 +87,16 @@ func NewCase(whens []When, other Expr, at fault.Span) (Expr, error) {
 	t.Nullable = t.Nullable || other == nil
 	out := &Case{Whens: make([]When, len(whens)), T: t}
 	for i, w := range whens {
-		out.Whens[i] = When{Cond: coerce(w.Cond, Of(Boolean)), Then: coerce(w.Then, t)}
+		out.Whens[i] = When{Cond: Coerce(w.Cond, Of(Boolean)), Then: Coerce(w.Then, t)}
 	}
 	if other != nil {
-		out.Else = coerce(other, t)
+		out.Else = Coerce(other, t)
 	}
 	return out, nil
 }
 
-// NewCaseOfValues is NewCase, save that conditions on a multi-value string are asked of each of its
-// values if the results are texts, so that every value has a result.
+// NewCaseOfValues is NewCase, except that conditions on a multi-value string are evaluated for each
+// value if the results are strings, so that every value has a result.
 func NewCaseOfValues(whens []When, other Expr, at fault.Span) (Expr, error) {
 	plain, err := NewCase(whens, other, at)
 	if err != nil || plain.Type().Multi || !plain.Type().IsCharacter() {
@@ -196,7 +196,7 @@ func perValue(e, source Expr, elem Type) Expr {
 // with other expressions becomes comparisons joined by OR.
 func NewIn(x Expr, list []Expr, at fault.Span) (Expr, error) {
 	if x.Type().Multi {
-		return overValues(append([]Expr{x}, list...), 0, func(args []Expr) (Expr, error) { return NewIn(args[0], args[1:], at) })
+		return MapOverValues(append([]Expr{x}, list...), 0, func(args []Expr) (Expr, error) { return NewIn(args[0], args[1:], at) })
 	}
 	if len(list) > ManyConstants && !slices.ContainsFunc(list, func(e Expr) bool { _, literal := e.(*Literal); return !literal }) {
 		in, err := NewInConstants(x, len(list), func(i int, l *Literal) error { *l = *list[i].(*Literal); return nil }, at)
@@ -233,9 +233,8 @@ func NewIn(x Expr, list []Expr, at fault.Span) (Expr, error) {
 	return in, nil
 }
 
-// NewInConstants is NewIn for n constants, which are many: get fills one that is asked for, and
-// does so twice for each where they have several types. It returns nil where NewIn has to have them
-// all.
+// NewInConstants is NewIn for n constants, for large n: get returns one constant, and is called
+// twice for each if the constants have several types. It returns nil if the list requires NewIn.
 func NewInConstants(x Expr, n int, get func(i int, l *Literal) error, at fault.Span) (Expr, error) {
 	if x.Type().Multi {
 		return nil, nil
@@ -259,7 +258,7 @@ func NewInConstants(x Expr, n int, get func(i int, l *Literal) error, at fault.S
 		return nil, nil
 	}
 	in.X = coerceCompared(x, t)
-	if alike && (len(in.Values) == 0 || coerce(&Literal{Value: in.Values[0], T: types.last}, t).Type() == types.last) {
+	if alike && (len(in.Values) == 0 || Coerce(&Literal{Value: in.Values[0], T: types.last}, t).Type() == types.last) {
 		return in, nil
 	}
 	if !isTextOrNumber(t) {
@@ -375,23 +374,10 @@ func asTexts(list []Expr) []Expr {
 	texts := slices.Clone(list)
 	for i, e := range texts {
 		if t := e.Type(); castable(t, Of(Varchar)) && !t.Multi && t.Base != Null {
-			texts[i] = coerce(e, Of(Varchar))
+			texts[i] = Coerce(e, Of(Varchar))
 		}
 	}
 	return texts
-}
-
-// NewLike binds x LIKE pattern, or ILIKE with fold; escape is nil when there is none.
-func NewLike(x, pattern, escape Expr, fold bool, at fault.Span) (Expr, error) {
-	name := "LIKE"
-	if fold {
-		name = "ILIKE"
-	}
-	args := []Expr{x, pattern}
-	if escape != nil {
-		args = append(args, escape)
-	}
-	return NewCall(MustLookup(name), args, at)
 }
 
 // betweenName is the name of BETWEEN in messages; that of its negation ends in it too.
@@ -415,7 +401,7 @@ func NewBetween(x, low, high Expr, symmetric, not bool, at fault.Span) (Expr, er
 		if not {
 			fn = notBetweenFunction
 		}
-		return nil, typeError(fn, []Expr{x, low, high}, at)
+		return nil, TypeError(fn, []Expr{x, low, high}, at)
 	}
 	comparisons := 2
 	if symmetric {
@@ -439,7 +425,7 @@ func NewBetween(x, low, high Expr, symmetric, not bool, at fault.Span) (Expr, er
 
 func newBetween(x, low, high Expr, at fault.Span) (Expr, error) {
 	if x.Type().Multi {
-		return overValues([]Expr{x, low, high}, 0, func(a []Expr) (Expr, error) { return newBetween(a[0], a[1], a[2], at) })
+		return MapOverValues([]Expr{x, low, high}, 0, func(a []Expr) (Expr, error) { return newBetween(a[0], a[1], a[2], at) })
 	}
 	from, err := NewCompare(">=", x, low, at)
 	if err != nil {
@@ -450,10 +436,4 @@ func newBetween(x, low, high Expr, at fault.Span) (Expr, error) {
 		return nil, err
 	}
 	return NewAnd([]Expr{from, to}, at)
-}
-
-// Lookup finds a function or operator by its name in any case.
-func Lookup(name string) (*Function, bool) {
-	f, ok := catalog()[strings.ToUpper(name)]
-	return f, ok
 }

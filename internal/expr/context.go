@@ -7,29 +7,30 @@ import (
 	"github.com/hengedb/henge/internal/chrono"
 )
 
-// Context is what expressions take from the query they belong to. The zero value is UTC at 1970.
+// Context contains the properties of a query that expressions depend on. The zero value is UTC at
+// 1970.
 type Context struct {
 	// Zone is the query's time zone (sqlTimeZone); nil is UTC.
 	Zone *chrono.Zone
 	// Now is the query's time in milliseconds, fixed once per query.
 	Now int64
-	// PatternTime bounds one match of a regular expression that needs backtracking; 0: one second.
+	// PatternTime is the time limit of one match of a backtracking regular expression; 0: one second.
 	PatternTime time.Duration
-	// Lookups finds the tables of LOOKUP; nil: there are none.
+	// Lookups supplies the tables of LOOKUP; nil: there are none.
 	Lookups Lookups
-	// Reuse lets the results of a program share memory with its next ones: whoever evaluates it is
-	// done with them by then.
+	// Reuse allows a program to reuse the memory of its results for the next ones: the caller no
+	// longer uses the earlier results.
 	Reuse bool
-	// TextRoom bounds the bytes of the strings, or of the elements of arrays, that a function makes
-	// for the rows of one batch; 0: 512 MiB.
+	// TextRoom limits the bytes of the strings or array elements that a function creates for the rows
+	// of one batch; 0: 512 MiB.
 	TextRoom int64
-	// Stop, if not nil, returns why the query has to end, and nil while it goes on. It is asked before
-	// each call of a function for a batch, and by functions that make much.
+	// Stop, if not nil, returns an error if the query must end. It is called before each call of a
+	// function for a batch, and by functions with large results.
 	Stop func() error
-	// Constants, if not nil, remembers what Fold computes for a statement.
+	// Constants, if not nil, caches the results of Fold for a statement.
 	Constants *Constants
-	// Entries says that the rows are entries of dictionaries, each of which comes once: there is
-	// nothing to remember by entry.
+	// Entries: the rows are entries of dictionaries, each of which occurs once, so caching by entry is
+	// useless.
 	Entries bool
 }
 
@@ -44,7 +45,7 @@ func (c Context) WithStop(ctx context.Context) Context {
 	return c
 }
 
-// Stopped returns why the query has to end.
+// Stopped returns an error if the query must end.
 func (c *Context) Stopped() error {
 	if c == nil || c.Stop == nil {
 		return nil

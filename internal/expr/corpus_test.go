@@ -1,4 +1,4 @@
-package expr
+package expr_test
 
 import (
 	"bufio"
@@ -17,11 +17,13 @@ import (
 	"testing"
 
 	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/expr/kernel"
 	"github.com/hengedb/henge/internal/jsontext"
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// corpusDir holds recorded answers of the reference system, with the tables they are about.
+// corpusDir holds recorded answers of Druid, with the tables they are about.
 const corpusDir = "../../../shared/golden/corpus"
 
 type corpusEntry struct {
@@ -53,9 +55,9 @@ func readCorpus(t *testing.T, topic string) []corpusEntry {
 	return out
 }
 
-// corpusTable reads a table of the corpus as one batch; encode says whether strings come with a
+// corpusTable reads a table of the corpus as one batch; Encode says whether strings come with a
 // dictionary.
-func corpusTable(t *testing.T, name string, columns []Column, encoded bool) *vector.Batch {
+func corpusTable(t *testing.T, name string, columns []expr.Column, encoded bool) *vector.Batch {
 	t.Helper()
 	file, err := os.Open(filepath.Join(corpusDir, "data", name+".json"))
 	if err != nil {
@@ -81,22 +83,22 @@ func corpusTable(t *testing.T, name string, columns []Column, encoded bool) *vec
 	for _, c := range builders {
 		v := c.Build()
 		if encoded && v.Type == vector.String {
-			v = encode(v)
+			v = expr.Encode(v)
 		}
 		b.Cols = append(b.Cols, v)
 	}
 	return b
 }
 
-func corpusValue(t *testing.T, typ Type, raw json.RawMessage) any {
+func corpusValue(t *testing.T, typ expr.Type, raw json.RawMessage) any {
 	t.Helper()
 	if raw == nil || string(raw) == "null" {
 		return nil
 	}
-	if typ.Base == Other {
-		return string(appendNormalJSON(nil, string(raw)))
+	if typ.Base == expr.Other {
+		return string(expr.AppendNormalJSON(nil, string(raw)))
 	}
-	if typ.Base == Array || typ.Multi {
+	if typ.Base == expr.Array || typ.Multi {
 		var list []json.RawMessage
 		if raw[0] != '[' {
 			list = []json.RawMessage{raw}
@@ -111,7 +113,7 @@ func corpusValue(t *testing.T, typ Type, raw json.RawMessage) any {
 			slices.SortFunc(out, func(a, b any) int {
 				x, _ := a.(string)
 				y, _ := b.(string)
-				return cmp.Or(int(b2i(b == nil)-b2i(a == nil)), cmp.Compare(x, y))
+				return cmp.Or(int(kernel.Bool(b == nil)-kernel.Bool(a == nil)), cmp.Compare(x, y))
 			})
 		}
 		if typ.Multi && (len(out) == 0 || len(out) == 1 && out[0] == nil) {
@@ -124,42 +126,45 @@ func corpusValue(t *testing.T, typ Type, raw json.RawMessage) any {
 		text = jsontext.Text(text)
 	}
 	switch typ.Base {
-	case Timestamp:
+	case expr.Timestamp:
 		ms, ok := chrono.ParseTimestamp(text, nil)
 		if !ok {
 			t.Fatalf("no timestamp: %s", text)
 		}
 		return ms
-	case BigInt:
-		n, ok := ParseLong(text)
+	case expr.BigInt:
+		n, ok := expr.ParseLong(text)
 		if !ok {
 			t.Fatalf("no number: %s", text)
 		}
 		return n
-	case Double:
-		x, _ := ParseDouble(text)
+	case expr.Double:
+		x, _ := expr.ParseDouble(text)
 		return x
-	case Float:
-		x, _ := ParseDouble(text)
+	case expr.Float:
+		x, _ := expr.ParseDouble(text)
 		return float32(x)
 	}
 	return text
 }
 
-func columnsOf(spec ...any) []Column {
-	var out []Column
+func columnsOf(spec ...any) []expr.Column {
+	var out []expr.Column
 	for i := 0; i < len(spec); i += 2 {
-		out = append(out, Column{Index: i / 2, Name: spec[i].(string), T: spec[i+1].(Type)})
+		out = append(out, expr.Column{Index: i / 2, Name: spec[i].(string), T: spec[i+1].(expr.Type)})
 	}
 	return out
 }
 
-var cTypes = columnsOf("__time", Of(Timestamp).NotNull(), "id", Of(BigInt), "s", Of(Varchar), "s2", Of(Varchar), "ns", Of(Varchar),
-	"tx", Of(Varchar), "l", Of(BigInt), "i", Of(BigInt), "d", Of(Double), "x", Of(Double), "f", Of(Float), "mv", MultiString,
-	"tm", Of(BigInt), "b", Of(BigInt), "j", JSON, "jt", Of(Varchar), "ip", Of(Varchar))
+var cTypes = columnsOf("__time", expr.Of(expr.Timestamp).NotNull(), "id", expr.Of(expr.BigInt), "s", expr.Of(expr.Varchar), "s2",
+	expr.Of(expr.Varchar), "ns", expr.Of(expr.Varchar),
+	"tx", expr.Of(expr.Varchar), "l", expr.Of(expr.BigInt), "i", expr.Of(expr.BigInt), "d", expr.Of(expr.Double),
+	"x", expr.Of(expr.Double), "f", expr.Of(expr.Float), "mv", expr.MultiString,
+	"tm", expr.Of(expr.BigInt), "b", expr.Of(expr.BigInt), "j", expr.JSON, "jt", expr.Of(expr.Varchar), "ip", expr.Of(expr.Varchar))
 
-var cArrays = columnsOf("__time", Of(Timestamp).NotNull(), "id", Of(BigInt), "sa", ArrayOf(Of(Varchar)), "la", ArrayOf(Of(BigInt)),
-	"da", ArrayOf(Of(Double)))
+var cArrays = columnsOf("__time", expr.Of(expr.Timestamp).NotNull(), "id", expr.Of(expr.BigInt), "sa",
+	expr.ArrayOf(expr.Of(expr.Varchar)), "la", expr.ArrayOf(expr.Of(expr.BigInt)),
+	"da", expr.ArrayOf(expr.Of(expr.Double)))
 
 var (
 	constantQuery = regexp.MustCompile(`(?s)^SELECT (.*)$`)
@@ -168,8 +173,7 @@ var (
 	oneRowQuery   = regexp.MustCompile(`(?s)^SELECT (.*) AS r FROM (c_types) WHERE id = 1$`)
 )
 
-// refusedForItself matches errors that say something about the reference only: an answer is as
-// good.
+// refusedForItself matches errors that say something about Druid only: an answer is as good.
 var refusedForItself = regexp.MustCompile(
 	`"status": ?5|UNSUPPORTED|Calcite assertion|Cannot handle literal|unsupported value|ArrayList|Cannot coerce field`)
 
@@ -184,7 +188,7 @@ var unlikeRecorded = map[string]int{
 }
 
 func TestRecordedAnswers(t *testing.T) {
-	tables := map[string][]Column{"c_types": cTypes, "c_arrays": cArrays}
+	tables := map[string][]expr.Column{"c_types": cTypes, "c_arrays": cArrays}
 	for _, encoded := range []bool{false, true} {
 		batches := map[string]*vector.Batch{
 			"c_types":  corpusTable(t, "c_types", cTypes, encoded),
@@ -214,11 +218,11 @@ func TestRecordedAnswers(t *testing.T) {
 
 // runEntry evaluates a statement of the corpus if it is about one expression. got is empty if the
 // answer is as recorded.
-func runEntry(entry corpusEntry, tables map[string][]Column, batches map[string]*vector.Batch) (got string, ran bool) {
+func runEntry(entry corpusEntry, tables map[string][]expr.Column, batches map[string]*vector.Batch) (got string, ran bool) {
 	if entry.Spec != "" || strings.Contains(entry.SQL, "GROUP BY") {
 		return "", false
 	}
-	ctx := &Context{}
+	ctx := &expr.Context{}
 	if name, ok := entry.Context["sqlTimeZone"].(string); ok {
 		zone, err := chrono.LoadZone(name)
 		if err != nil {
@@ -255,7 +259,7 @@ func runEntry(entry corpusEntry, tables map[string][]Column, batches map[string]
 	}
 	unplanned := failed && refusedForItself.Match(entry.Error)
 	if err == nil {
-		e, err = Fold(e, ctx)
+		e, err = expr.Fold(e, ctx)
 	}
 	var rows []any
 	if err == nil {
@@ -293,8 +297,8 @@ func runEntry(entry corpusEntry, tables map[string][]Column, batches map[string]
 
 func isNoMatch(err error) bool { return err != nil && strings.Contains(err.Error(), "No match found") }
 
-func evaluateRows(e Expr, ctx *Context, b *vector.Batch, isFilter bool) ([]any, error) {
-	p, err := Compile(e, ctx)
+func evaluateRows(e expr.Expr, ctx *expr.Context, b *vector.Batch, isFilter bool) ([]any, error) {
+	p, err := expr.Compile(e, ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -305,7 +309,7 @@ func evaluateRows(e Expr, ctx *Context, b *vector.Batch, isFilter bool) ([]any, 
 	if isFilter {
 		sel, err := p.Filter(b)
 		for _, r := range sel {
-			out = append(out, itoa(b.Cols[1].LongAt(int(r))))
+			out = append(out, strconv.FormatInt(b.Cols[1].LongAt(int(r)), 10))
 		}
 		return out, err
 	}
@@ -320,7 +324,7 @@ func evaluateRows(e Expr, ctx *Context, b *vector.Batch, isFilter bool) ([]any, 
 }
 
 // showCell renders a value as a result shows it: nil, or the text of the JSON value.
-func showCell(v *vector.Vector, i int, t Type, zone *chrono.Zone) any {
+func showCell(v *vector.Vector, i int, t expr.Type, zone *chrono.Zone) any {
 	if v.IsNull(i) {
 		return nil
 	}
@@ -333,19 +337,19 @@ func showCell(v *vector.Vector, i int, t Type, zone *chrono.Zone) any {
 			}
 			return showCell(v.Child, lo, t.Elem(), zone)
 		}
-		return string(writeMultiValue(nil, v, i))
-	case t.Base == Boolean:
-		return boolText(v.LongAt(i))
+		return string(expr.WriteMultiValue(nil, v, i))
+	case t.Base == expr.Boolean:
+		return expr.BoolText(v.LongAt(i))
 	case t.IsTime():
 		return chrono.FormatMillis(v.LongAt(i), zone)
-	case t.Base == Array:
-		return string(jsonWriter(t)(nil, v, i))
-	case t.Base == Float:
-		return string(AppendFloat(nil, v.Floats[0:][index(v, i)]))
+	case t.Base == expr.Array:
+		return string(expr.JSONWriter(t)(nil, v, i))
+	case t.Base == expr.Float:
+		return string(expr.AppendFloat(nil, v.Floats[0:][index(v, i)]))
 	case t.Runtime() == vector.Double:
-		return doubleText(v.DoubleAt(i))
+		return vector.DoubleText(v.DoubleAt(i))
 	case t.Runtime() == vector.Long:
-		return itoa(v.LongAt(i))
+		return strconv.FormatInt(v.LongAt(i), 10)
 	}
 	return v.StringAt(i)
 }
@@ -362,7 +366,7 @@ func sameCell(got, want any, typ string) bool {
 		if (want == nil) == (got == nil) {
 			return true
 		}
-		// The reference folds a constant condition that is NULL to false, and a constant instant to 1970.
+		// Druid folds a constant condition that is NULL to false, and a constant instant to 1970.
 		return got == nil && (want == false || want == "1970-01-01T00:00:00.000Z")
 	}
 	text := got.(string)

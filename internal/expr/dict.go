@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"github.com/hengedb/henge/internal/expr/kernel"
 	"github.com/hengedb/henge/internal/vector"
 )
 
@@ -33,12 +34,19 @@ func dictSource(e Expr) (Expr, bool) {
 	return source, pure && source != nil
 }
 
-func (c *compiler) compileDict(e Expr, source Expr) (node, error) {
+// compileRemembered compiles an expression whose results are kept beyond a call, so that their
+// memory is not used again.
+func (c *compiler) compileRemembered(e Expr) (node, error) {
 	outer, kept := c.ctx, *c.ctx
-	kept.Reuse = false // results are remembered
+	kept.Reuse = false
 	c.inDict, c.ctx = true, &kept
 	inner, err := c.compileNode(e)
 	c.inDict, c.ctx = false, outer
+	return inner, err
+}
+
+func (c *compiler) compileDict(e Expr, source Expr) (node, error) {
+	inner, err := c.compileRemembered(e)
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +54,7 @@ func (c *compiler) compileDict(e Expr, source Expr) (node, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &dictNode{inner: inner, source: in, nullable: source.Type().Nullable}
+	n := &dictNode{inner: inner, source: in, nullable: source.Type().Nullable, reuse: c.ctx.Reuse}
 	if x, ok := source.(*Column); ok {
 		n.slot = c.slot(x.Index)
 	} else {
@@ -67,6 +75,8 @@ type dictNode struct {
 	// types of functions promise.
 	nullable bool
 	seen     []*dictResults // most recent first
+	reuse    bool
+	memory   vector.Gatherer // of results, where it is used again
 }
 
 // dictResults are the results of a node for the entries of one dictionary. Entry dict.Len() is that
@@ -77,6 +87,7 @@ type dictResults struct {
 	batches int            // that they came in
 	failed  bool           // some entry, perhaps of no row that counts, is an error
 	values  *vector.Vector // nil: not evaluated yet; flat, or encoded with a dictionary of its own
+	present *vector.Vector // those of the texts, if none of them is NULL; else nil
 	truth   []bool         // for predicates: by entry
 }
 
@@ -89,7 +100,14 @@ func (n *dictNode) eval(f *frame) (*vector.Vector, error) {
 	if r == nil {
 		return n.inner.eval(f)
 	}
-	return r.values.Gather(entries(v)), nil
+	values := r.values
+	if v.Valid == nil && r.present != nil {
+		values = r.present
+	}
+	if n.reuse {
+		return n.memory.Gather(values, entries(v)), nil
+	}
+	return values.Gather(entries(v)), nil
 }
 
 func (n *dictNode) filter(f *frame) ([]uint32, error) {
@@ -157,6 +175,11 @@ func (n *dictNode) results(v *vector.Vector, f *frame) *dictResults {
 			r.failed = true
 			return nil
 		}
+		if entries := v.Dict.Len(); !r.values.Const && r.values.Valid != nil && r.values.Valid.Count(entries) == entries {
+			present := *r.values
+			present.Valid = nil
+			r.present = &present
+		}
 	}
 	return r
 }
@@ -221,7 +244,7 @@ var noText = vector.NewDict([]string{""})
 // encode returns a string vector as codes into a dictionary of its distinct values. The bytes are
 // copied, so that the results outlive the segment the strings came from.
 func encode(v *vector.Vector) *vector.Vector {
-	values := columnOf[string](v)
+	values := kernel.ColumnOf[string](v)
 	codes, distinct := make([]uint32, v.Len), []string{}
 	index := make(map[string]uint32, min(v.Len, 1<<10))
 	last, lastCode := "", uint32(0) // neighbours in a dictionary often have equal results
@@ -229,7 +252,7 @@ func encode(v *vector.Vector) *vector.Vector {
 		if v.IsNull(i) {
 			continue
 		}
-		s := values.at(i)
+		s := values.At(i)
 		if s == last && len(distinct) > 0 {
 			codes[i] = lastCode
 			continue

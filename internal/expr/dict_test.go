@@ -1,9 +1,11 @@
-package expr
+package expr_test
 
 import (
 	"slices"
 	"testing"
 
+	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/expr/catalog"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/vector"
 )
@@ -12,16 +14,17 @@ import (
 // says holds for all entries.
 func TestEntriesOfTextsThatAreNeverNull(t *testing.T) {
 	for _, nullable := range []bool{false, true} {
-		column := &Column{Name: "s", T: Of(Varchar).NotNull().OrNull(nullable)}
-		reverse, err := NewCall(MustLookup("REVERSE"), []Expr{column}, fault.Span{})
+		column := &expr.Column{Name: "s", T: expr.Of(expr.Varchar).NotNull().OrNull(nullable)}
+		reverse, err := expr.NewCall(catalog.MustLookup("REVERSE"), []expr.Expr{column}, fault.Span{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		like, err := NewCall(MustLookup("LIKE"), []Expr{reverse, &Literal{Value: "_b", T: Of(Varchar).NotNull()}}, fault.Span{})
+		like, err := expr.NewCall(catalog.MustLookup("LIKE"), []expr.Expr{reverse,
+			&expr.Literal{Value: "_b", T: expr.Of(expr.Varchar).NotNull()}}, fault.Span{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := Compile(like, &Context{})
+		p, err := expr.Compile(like, &expr.Context{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,4 +1,4 @@
-package expr
+package expr_test
 
 import (
 	"fmt"
@@ -9,11 +9,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/expr/nativetext"
 	"github.com/hengedb/henge/internal/vector"
 )
 
-var mixed = columnsOf("a", Of(BigInt), "b", Of(BigInt), "x", Of(Double), "f", Of(Float), "s", Of(Varchar), "t", Of(Varchar),
-	"ts", Of(Timestamp), "mv", MultiString, "mw", MultiString, "arr", ArrayOf(Of(BigInt)), "j", JSON)
+var mixed = columnsOf("a", expr.Of(expr.BigInt), "b", expr.Of(expr.BigInt), "x", expr.Of(expr.Double), "f", expr.Of(expr.Float), "s",
+	expr.Of(expr.Varchar), "t", expr.Of(expr.Varchar),
+	"ts", expr.Of(expr.Timestamp), "mv", expr.MultiString, "mw", expr.MultiString, "arr", expr.ArrayOf(expr.Of(expr.BigInt)), "j", expr.JSON)
 
 // mixedExpressions have something of every node and family. Those that can fail do so for some rows
 // of the random data.
@@ -77,7 +80,7 @@ func randomBatch(r *rand.Rand, n int) *vector.Batch {
 				} else {
 					builder.Append(list)
 				}
-			case c.T.Base == Array:
+			case c.T.Base == expr.Array:
 				list := []any{}
 				for range r.IntN(4) {
 					if r.IntN(4) == 0 {
@@ -87,15 +90,15 @@ func randomBatch(r *rand.Rand, n int) *vector.Batch {
 					}
 				}
 				builder.Append(list)
-			case c.T.Base == BigInt:
+			case c.T.Base == expr.BigInt:
 				builder.Append(int64(r.IntN(9) - 3))
-			case c.T.Base == Double:
+			case c.T.Base == expr.Double:
 				builder.Append([]float64{0, 0.5, -1.5, 3, 2.25, 1e9}[r.IntN(6)])
-			case c.T.Base == Float:
+			case c.T.Base == expr.Float:
 				builder.Append([]float32{0, 0.5, 0.1, 3}[r.IntN(4)])
-			case c.T.Base == Timestamp:
+			case c.T.Base == expr.Timestamp:
 				builder.Append(946_684_800_000 + r.Int64N(40_000_000_000))
-			case c.T.Base == Other:
+			case c.T.Base == expr.Other:
 				builder.Append([]string{`{"a":1,"b":"x"}`, `{"a":"2","b":{"c":[1]}}`, `[1]`, `"s"`}[r.IntN(4)])
 			default:
 				builder.Append(word())
@@ -112,10 +115,10 @@ func encoded(b *vector.Batch) *vector.Batch {
 	for _, c := range b.Cols {
 		switch {
 		case c.Type == vector.String:
-			c = encode(c)
+			c = expr.Encode(c)
 		case c.Type.Kind == vector.KindList && c.Child.Type == vector.String:
 			list := *c
-			list.Child = encode(c.Child)
+			list.Child = expr.Encode(c.Child)
 			c = &list
 		}
 		out.Cols = append(out.Cols, c)
@@ -138,32 +141,32 @@ func row(b *vector.Batch, i int, constant bool) *vector.Batch {
 }
 
 // show evaluates a program and shows each row, or the error of all.
-func show(t *testing.T, e Expr, b *vector.Batch) ([]string, error) {
+func show(t *testing.T, e expr.Expr, b *vector.Batch) ([]string, error) {
 	t.Helper()
-	p, err := Compile(e, nil)
+	p, err := expr.Compile(e, nil)
 	if err != nil {
-		t.Fatalf("%s: %v", Native(e, nil), err)
+		t.Fatalf("%s: %v", nativetext.Format(e, nil), err)
 	}
 	v, err := p.Eval(b)
 	if err != nil {
 		return nil, err
 	}
 	if v.Len != b.Rows() {
-		t.Fatalf("%s: %d rows of a batch of %d", Native(e, nil), v.Len, b.Rows())
+		t.Fatalf("%s: %d rows of a batch of %d", nativetext.Format(e, nil), v.Len, b.Rows())
 	}
 	if v.Type != e.Type().Runtime() && !v.AllNull() {
-		t.Fatalf("%s: a vector of %s for type %s", Native(e, nil), v.Type, e.Type())
+		t.Fatalf("%s: a vector of %s for type %s", nativetext.Format(e, nil), v.Type, e.Type())
 	}
 	out := texts(v)
-	if p, err = Compile(e, &Context{Reuse: true}); err != nil {
-		t.Fatalf("%s: %v", Native(e, nil), err)
+	if p, err = expr.Compile(e, &expr.Context{Reuse: true}); err != nil {
+		t.Fatalf("%s: %v", nativetext.Format(e, nil), err)
 	}
 	for range 2 {
 		if v, err = p.Eval(b); err != nil {
-			t.Fatalf("%s: %v when memory is used again", Native(e, nil), err)
+			t.Fatalf("%s: %v when memory is used again", nativetext.Format(e, nil), err)
 		}
 		if again := texts(v); !slices.Equal(out, again) {
-			t.Fatalf("%s: %v when memory is used again, else %v", Native(e, nil), again, out)
+			t.Fatalf("%s: %v when memory is used again, else %v", nativetext.Format(e, nil), again, out)
 		}
 	}
 	return out, nil
@@ -179,10 +182,10 @@ func texts(v *vector.Vector) []string {
 }
 
 // literals replaces the columns of e by the values of row i.
-func literals(e Expr, b *vector.Batch, i int) Expr {
-	return Rewrite(e, func(x Expr) Expr {
-		if c, ok := x.(*Column); ok {
-			return &Literal{Value: b.Cols[c.Index].ValueAt(i), T: c.T}
+func literals(e expr.Expr, b *vector.Batch, i int) expr.Expr {
+	return expr.Rewrite(e, func(x expr.Expr) expr.Expr {
+		if c, ok := x.(*expr.Column); ok {
+			return &expr.Literal{Value: b.Cols[c.Index].ValueAt(i), T: c.T}
 		}
 		return x
 	})
@@ -218,15 +221,15 @@ func TestEncodingsGiveTheSameAnswers(t *testing.T) {
 				if err != nil || constant[0] != want[i] {
 					t.Fatalf("seed %d: %s of constants is %v (%v), want %s", seed, sql, constant, err, want[i])
 				}
-				folded, err := Fold(literals(e, flat, i), nil)
+				folded, err := expr.Fold(literals(e, flat, i), nil)
 				if err != nil {
-					if _, literalTime := folded.(*Literal); !literalTime && e.Type().IsTime() {
+					if _, literalTime := folded.(*expr.Literal); !literalTime && e.Type().IsTime() {
 						continue // a constant that is no timestamp is refused when planning
 					}
 					t.Fatalf("seed %d: folding %s: %v", seed, sql, err)
 				}
-				if l, ok := folded.(*Literal); !ok {
-					t.Fatalf("seed %d: %s did not fold, but to %s", seed, sql, Native(folded, nil))
+				if l, ok := folded.(*expr.Literal); !ok {
+					t.Fatalf("seed %d: %s did not fold, but to %s", seed, sql, nativetext.Format(folded, nil))
 				} else if got := fmt.Sprint(l.Value); unsignedZeros(got) != unsignedZeros(want[i]) && sql != "CAST(s AS BOOLEAN)" {
 					t.Fatalf("seed %d: %s folded is %s, want %s", seed, sql, got, want[i])
 				}
@@ -247,7 +250,7 @@ func TestEncodingsGiveTheSameAnswers(t *testing.T) {
 
 // checkSelection evaluates e for the rows of sel that are no error, and filters with it if it is a
 // predicate.
-func checkSelection(t *testing.T, what string, e Expr, b *vector.Batch, sel []uint32, want []string) {
+func checkSelection(t *testing.T, what string, e expr.Expr, b *vector.Batch, sel []uint32, want []string) {
 	t.Helper()
 	var kept []uint32
 	var wanted []string
@@ -274,10 +277,10 @@ func checkSelection(t *testing.T, what string, e Expr, b *vector.Batch, sel []ui
 	if len(got) > 0 && !cmp.Equal(got, wanted) {
 		t.Fatalf("%s: with a selection: %s", what, cmp.Diff(wanted, got))
 	}
-	if e.Type().Base != Boolean {
+	if e.Type().Base != expr.Boolean {
 		return
 	}
-	p, err := Compile(e, nil)
+	p, err := expr.Compile(e, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -289,7 +292,7 @@ func checkSelection(t *testing.T, what string, e Expr, b *vector.Batch, sel []ui
 
 func TestProgramKeepsItsResultsPerDictionary(t *testing.T) {
 	e := mustParse(t, "UPPER(s)", mixed...)
-	p, err := Compile(e, nil)
+	p, err := expr.Compile(e, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -313,7 +316,7 @@ func TestProgramKeepsItsResultsPerDictionary(t *testing.T) {
 }
 
 func TestErrorsOfDictionaryEntriesWithoutRowsDoNotCount(t *testing.T) {
-	p, err := Compile(mustParse(t, "PARSE_JSON(s)", mixed...), nil)
+	p, err := expr.Compile(mustParse(t, "PARSE_JSON(s)", mixed...), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

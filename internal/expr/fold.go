@@ -3,14 +3,15 @@ package expr
 import (
 	"slices"
 
+	"github.com/hengedb/henge/internal/expr/kernel"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// Fold computes what is constant in e. It simplifies AND, OR, NOT and CASE with constant conditions
-// and drops casts that change nothing. Constants that are an error make Fold fail, except where
-// they may never be evaluated (a branch of CASE, a later term of AND): there the error is left to
-// the rows that meet it.
+// Fold evaluates constant subexpressions of e. It simplifies AND, OR, NOT and CASE with constant
+// conditions and drops casts without effect. If a constant cannot be computed, Fold fails, except
+// if the constant may never be evaluated (a branch of CASE, a later term of AND): then the error
+// occurs at run time.
 func Fold(e Expr, ctx *Context) (Expr, error) {
 	if ctx == nil {
 		ctx = &Context{}
@@ -20,8 +21,8 @@ func Fold(e Expr, ctx *Context) (Expr, error) {
 	return out, f.err
 }
 
-// Constants bounds what the constants of a statement that are computed while it is planned keep in
-// memory. The zero value is ready for use.
+// Constants limits the memory of the constants of a statement that are computed during planning.
+// The zero value is ready to use.
 type Constants struct {
 	bytes int64
 	sizes map[Expr]int64 // of the large ones among those that are kept
@@ -88,7 +89,7 @@ func (f *folder) fold(e Expr, depth int) Expr {
 	case *Case:
 		return f.choice(x, depth)
 	case *Call:
-		if x.Fn.entry() == coalesceFunction {
+		if x.Fn.Entry() == CoalesceFunction {
 			return f.coalesce(x, depth)
 		}
 	}
@@ -126,7 +127,7 @@ func constantOperands(e Expr) bool {
 		return isLiteral(x.Source) && closed(x.Body, 1)
 	case *Loop:
 		return !slices.ContainsFunc(x.Lists, func(l Expr) bool { return !isLiteral(l) }) &&
-			(x.Initial == nil || isLiteral(x.Initial)) && closed(x.Body, x.levels())
+			(x.Initial == nil || isLiteral(x.Initial)) && closed(x.Body, x.Levels())
 	}
 	return false
 }
@@ -148,7 +149,7 @@ func closed(e Expr, levels int) bool {
 			ok = ok && closed(c, levels)
 			return c
 		}, func(c Expr) Expr {
-			ok = ok && closed(c, levels+x.levels())
+			ok = ok && closed(c, levels+x.Levels())
 			return c
 		})
 		return ok
@@ -179,7 +180,7 @@ func (f *folder) fail(err error) {
 
 // evaluate computes an expression without columns.
 func (f *folder) evaluate(e Expr) Expr {
-	made, err := evaluateRow(e, f.ctx)
+	made, err := EvaluateRow(e, f.ctx)
 	if err != nil {
 		f.fail(err)
 		return e
@@ -201,8 +202,8 @@ func (f *folder) evaluate(e Expr) Expr {
 	return out
 }
 
-// evaluateRow evaluates an expression without columns for one row.
-func evaluateRow(e Expr, ctx *Context) (*vector.Vector, error) {
+// EvaluateRow evaluates an expression without columns for one row.
+func EvaluateRow(e Expr, ctx *Context) (*vector.Vector, error) {
 	p, err := Compile(e, ctx)
 	if err != nil {
 		return nil, err
@@ -234,7 +235,7 @@ func (f *folder) junction(terms []Expr, decisive int64, e Expr, depth int) Expr 
 		if l, ok := g.(*Literal); ok {
 			if l.Value == nil {
 				null = true
-			} else if v, _ := truth(g); b2i(v) == decisive {
+			} else if v, _ := truth(g); kernel.Bool(v) == decisive {
 				return &Literal{Value: decisive, T: Of(Boolean).NotNull()}
 			} else {
 				changed = true
@@ -322,7 +323,7 @@ func (f *folder) coalesce(x *Call, depth int) Expr {
 		} else {
 			a = f.later(a, depth)
 		}
-		if isNullLiteral(a) {
+		if IsNullLiteral(a) {
 			continue
 		}
 		args = append(args, a)

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hengedb/henge/internal/expr/kernel"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/vector"
 )
@@ -11,76 +12,117 @@ import (
 // Function is an entry of the catalog: a SQL function or operator. Entries are shared and
 // read-only.
 type Function struct {
-	// Name is the SQL name, upper case, or the operator's sign.
+	// Name is the SQL name in upper case, or the symbol of the operator.
 	Name string
 	// Aliases are further names of the same function.
 	Aliases []string
 	// Summary is one sentence for the documentation; empty: the function is internal and not listed.
 	Summary string
-	// Forms are the supported signatures, as messages and INFORMATION_SCHEMA.ROUTINES show them, with
-	// $F for the name.
+	// Forms are the supported signatures in messages and INFORMATION_SCHEMA.ROUTINES, with $F for the
+	// name.
 	Forms []string
-	// Min and Max bound the number of arguments; Max is -1 when there is no bound.
+	// Min and Max limit the number of arguments; Max is -1 if there is no maximum.
 	Min, Max int
-	// Bind checks the arguments, casts them to what the kernel takes and returns the call, or another
-	// expression that does the same.
-	Bind func(*binding) (Expr, error)
-	// Kernel builds the evaluator of a bound call. It runs once per program, so it may compile
+	// Bind checks the arguments, casts them to the types of the kernel, and returns the call or an
+	// equivalent expression.
+	Bind func(*Binding) (Expr, error)
+	// Kernel builds the evaluator of a bound call. It is called once per program, so it may compile
 	// patterns and look up zones.
 	Kernel func(c *Call, ctx *Context) (Kernel, error)
 	// NativeName is the name in the native expression language; empty: the SQL name in lower case.
 	NativeName string
-	// SeesNulls says that the kernel wants rows with NULL arguments; otherwise those are NULL without
-	// asking it.
+	// SeesNulls: the kernel processes rows with NULL arguments; otherwise the result for such rows is
+	// NULL.
 	SeesNulls bool
-	// SeesLists says that multi-value arguments are handed over whole; otherwise binding maps the
-	// function over their values.
+	// SeesLists: the kernel gets multi-value arguments as lists; otherwise binding maps the function
+	// over their values.
 	SeesLists bool
-	// NullsOfMaps says that what a map makes of a row without values is a list that holds a NULL:
+	// NullsOfMaps: for a row without values, an argument that is a map is a list that contains a NULL:
 	// MV_LENGTH(UPPER(x)) is 1 where MV_LENGTH(x) is NULL.
 	NullsOfMaps bool
-	// ListsAreJSON says that a multi-value string which a function of lists made is a JSON array to
-	// it, as its first argument.
+	// ListsAreJSON: a multi-value string that is the result of a function of lists is a JSON array if
+	// it is the first argument.
 	ListsAreJSON bool
-	// RefusesNull says that the literal NULL in the place of a required argument is an error, as in
-	// the reference; a NULL that comes from elsewhere is not. In the place of an optional argument a
-	// NULL may be cast to any type.
+	// RefusesNull: the literal NULL as a required argument is an error, as in Druid; other NULL values
+	// are not. A NULL as an optional argument may be cast to any type. See quirk Q001.
 	RefusesNull bool
-	// Volatile says that equal arguments may give different results.
+	// OfSketches: the function operates on sketches.
+	OfSketches bool
+	// Volatile: equal arguments can have different results.
 	Volatile bool
-	// Contextual says that results depend on when a query began, or on lookups: within a query equal
-	// arguments give equal results.
+	// Contextual: results depend on the start time of the query or on lookups. Within a query, equal
+	// arguments have equal results.
 	Contextual bool
-	// Total says that the kernel never fails, whatever the values of its arguments are.
+	// Total: the kernel never fails for any argument values.
 	Total bool
+
+	// FloorsTime: the function rounds a time down to the start of a period, the second argument.
+	FloorsTime bool
+	// ListsValues: the function converts a multi-value string to the array of its values.
+	ListsValues bool
+	// HasValues is set if the function tests whether a multi-value string contains values of an array.
+	HasValues HasValues
 
 	canonical *Function // of an alias: the entry it stands for
 }
 
-// Kernel computes a function for n rows. Arguments have the bound types, n rows, and any encoding.
-// valid has the rows without NULL arguments (nil: all); a kernel that may fail must look at no
-// other rows. The result may leave the rows outside valid unspecified: the caller makes them NULL.
-// A kernel belongs to one program and may keep state between calls.
-type Kernel func(args []*vector.Vector, n int, valid vector.Bitmap) (*vector.Vector, error)
+// HasValues is how many values of an array a multi-value string must contain.
+type HasValues uint8
 
-func (f *Function) same(g *Function) bool { return f.entry() == g.entry() }
+// The values of HasValues.
+const (
+	NoneOfThem HasValues = iota // the function is not such a test
+	AnyOfThem
+	AllOfThem
+)
 
-func (f *Function) entry() *Function {
+// Kernel computes a function for the rows of a batch. It belongs to one program and may keep state
+// between calls.
+type Kernel = kernel.Func
+
+// Fixed returns a Kernel constructor for a kernel that depends neither on the call nor on the
+// context. All programs share the kernel, so it must be stateless.
+func Fixed(k Kernel) func(*Call, *Context) (Kernel, error) {
+	return func(*Call, *Context) (Kernel, error) { return k, nil }
+}
+
+// byType makes a Kernel constructor that chooses by the physical type of the first argument.
+func byType(long, double Kernel) func(*Call, *Context) (Kernel, error) {
+	return func(c *Call, _ *Context) (Kernel, error) {
+		if c.Args[0].Type().Runtime() == vector.Long {
+			return long, nil
+		}
+		return double, nil
+	}
+}
+
+// Same reports whether f and g are the same function, possibly under different names.
+func (f *Function) Same(g *Function) bool { return f.Entry() == g.Entry() }
+
+// Entry returns the function that f is an alias of, or f.
+func (f *Function) Entry() *Function {
 	if f.canonical != nil {
 		return f.canonical
 	}
 	return f
 }
 
-// Negation returns f under the name that messages give its negation: NOT LIKE. Calls bound with it
-// are calls of f.
+// Negation returns f under the name of its negation in messages, for example NOT LIKE. Calls bound
+// with it are calls of f.
 func (f *Function) Negation() *Function {
 	g := *f
-	g.Name, g.Aliases, g.canonical = "NOT "+f.Name, nil, f.entry()
+	g.Name, g.Aliases, g.canonical = "NOT "+f.Name, nil, f.Entry()
 	return &g
 }
 
-// Signatures returns the supported forms with the function's name in them.
+// Alias returns f under another name, which messages show. Calls bound with it are calls of f.
+func (f *Function) Alias(name string) *Function {
+	g := *f
+	g.Name, g.Aliases, g.canonical = name, nil, f
+	return &g
+}
+
+// Signatures returns the supported forms with the name of the function.
 func (f *Function) Signatures() []string {
 	out := make([]string, len(f.Forms))
 	for i, form := range f.Forms {
@@ -89,39 +131,39 @@ func (f *Function) Signatures() []string {
 	return out
 }
 
-// NewCall binds a call of fn at a place of the text: it checks number and types of the arguments,
-// inserts implicit casts and finds the result type. Multi-value arguments are mapped per value,
-// except for functions that take them whole. The result need not be a Call.
+// NewCall binds a call of fn at a position of the text: it checks the number and the types of the
+// arguments, inserts implicit casts and determines the result type. The call is mapped over
+// multi-value arguments, except for functions of lists. The result need not be a Call.
 func NewCall(fn *Function, args []Expr, at fault.Span) (Expr, error) {
 	if len(args) < fn.Min || fn.Max >= 0 && len(args) > fn.Max {
 		return nil, arityError(fn, at)
 	}
 	if fn.ListsAreJSON && madeAsList(args[0]) {
-		b := &binding{fn: fn, args: slices.Clone(args), at: at}
+		b := &Binding{Fn: fn, Args: slices.Clone(args), At: at}
 		b.json(0)
-		args = b.args
+		args = b.Args
 	}
 	if !fn.SeesLists {
 		if i := firstMulti(args); i >= 0 {
 			if _, comparing := comparisonOf(fn); (comparing || arithmetical(fn)) && !fn.SeesNulls && slices.ContainsFunc(args, isUntypedNull) {
 				return nullOver(fn, args, i, at)
 			}
-			return overValues(args, i, func(args []Expr) (Expr, error) { return NewCall(fn, args, at) })
+			return MapOverValues(args, i, func(args []Expr) (Expr, error) { return NewCall(fn, args, at) })
 		}
 	}
-	b := &binding{fn: fn, args: append([]Expr(nil), args...), at: at}
+	b := &Binding{Fn: fn, Args: append([]Expr(nil), args...), At: at}
 	if fn.RefusesNull {
 		required := min(fn.Min, len(args))
 		if err := refuseNull(args[:required], at); err != nil {
 			return nil, err
 		}
-		untypeNulls(b.args[required:])
+		untypeNulls(b.Args[required:])
 	}
 	e, err := fn.Bind(b)
 	if err == nil && b.several > 0 {
 		return overNumbers(fn, args, b.several-1, at)
 	}
-	return e, fault.Placed(err, at)
+	return e, fault.WithPosition(err, at)
 }
 
 // overNumbers binds a function of lists over the values of argument at, which is one number to the
@@ -179,18 +221,8 @@ func isUntypedNull(e Expr) bool {
 	return ok && l.T.Base == Null
 }
 
-// MustLookup returns a function that is known to be in the catalog; it panics otherwise, which is a
-// mistake of the caller's code.
-func MustLookup(name string) *Function {
-	f, ok := Lookup(name)
-	if !ok {
-		panic("expr: no function " + name)
-	}
-	return f
-}
-
-// arityError names the least number of arguments, as the reference does also where there may be
-// more; the advice shows all forms.
+// arityError names the least number of arguments, as Druid does also where there may be more; the
+// advice shows all forms. See quirk Q011.
 func arityError(fn *Function, at fault.Span) error {
 	err := fault.InvalidSQL(at, "Invalid number of arguments to function '%s'. Was expecting %d arguments", fn.Name, fn.Min)
 	if len(fn.Forms) > 0 {
@@ -199,8 +231,8 @@ func arityError(fn *Function, at fault.Span) error {
 	return err
 }
 
-// NoMatch is the error for a call of a function that is not in the catalog. It names the nearest
-// one that is.
+// NoMatch is the error for a call of a function that is not in the catalog. It names the most
+// similar function of the catalog.
 func NoMatch(name string, args []Expr, at fault.Span) error {
 	families := make([]string, len(args))
 	for i, a := range args {
@@ -234,15 +266,15 @@ func firstMulti(args []Expr) int {
 	return -1
 }
 
-// OverValues binds over the values of multi-value arguments, as functions of values do in the
-// native language: bind gets single values in their place, and its result is multi-value, also that
-// of a predicate, which is 1 or 0. Without such arguments the result is that of bind.
+// OverValues binds a function over the values of multi-value arguments, as the native language
+// does: bind gets single values in place of these arguments, and the result is multi-value. The
+// values of a predicate are 1 or 0. Without multi-value arguments, it returns the result of bind.
 func OverValues(args []Expr, bind func([]Expr) (Expr, error)) (Expr, error) {
 	at := firstMulti(args)
 	if at < 0 {
 		return bind(args)
 	}
-	e, err := overValues(args, at, func(inner []Expr) (Expr, error) {
+	e, err := MapOverValues(args, at, func(inner []Expr) (Expr, error) {
 		body, err := OverValues(inner, bind)
 		if err == nil && body.Type().Base == Boolean {
 			body = &Cast{X: body, T: Of(BigInt).NotNull().OrNull(body.Type().Nullable)}
@@ -252,8 +284,8 @@ func OverValues(args []Expr, bind func([]Expr) (Expr, error)) (Expr, error) {
 	return e, err
 }
 
-// AnyValue is true where a condition on the values of a multi-value expression is true for one of
-// them.
+// AnyValue returns an expression that is true if a condition is true for at least one value of a
+// multi-value expression.
 func AnyValue(x Expr, condition func(Expr) (Expr, error)) (Expr, error) {
 	if each, ok := x.(*Each); ok && !each.Body.Type().Multi {
 		body, err := condition(each.Body)
@@ -263,12 +295,13 @@ func AnyValue(x Expr, condition func(Expr) (Expr, error)) (Expr, error) {
 	return &Any{Source: x, Body: body}, err
 }
 
-// overValues binds a function over the values of the multi-value argument at: bind gets the
-// arguments with an Element in the place of that argument and of its equals, so that a function of
-// one multi-value string twice sees the same value twice, and of two different ones every pair.
-// What was mapped over a multi-value string counts as that string: UPPER(x) || x pairs each value
-// with itself. A predicate becomes true if it is for some value.
-func overValues(args []Expr, at int, bind func([]Expr) (Expr, error)) (Expr, error) {
+// MapOverValues binds a function over the values of the multi-value argument at: bind gets the
+// arguments with an Element in place of that argument and of equal ones. If a function has the same
+// multi-value string twice, it therefore sees the same value twice; for two different strings, it
+// sees every pair. An expression that was mapped over a multi-value string counts as that string:
+// UPPER(x) || x pairs each value with itself. A predicate is true if it is true for at least one
+// value.
+func MapOverValues(args []Expr, at int, bind func([]Expr) (Expr, error)) (Expr, error) {
 	source := args[at]
 	if each, ok := mappedValues(source); ok {
 		source = each.Source
@@ -330,8 +363,8 @@ func mapValues(source, body Expr) (Expr, error) {
 	return &Each{Source: source, Body: body, T: t}, nil
 }
 
-// WithoutValues returns e or, if e is a map whose body turns out to read no value, that body: in
-// SQL COALESCE('a', x) is 'a' once, not for each value of x.
+// WithoutValues returns e or, if e is a map whose body does not read a value, its body: in SQL,
+// COALESCE('a', x) is a single 'a', not one per value of x.
 func WithoutValues(e Expr) Expr {
 	each, ok := e.(*Each)
 	if !ok || !each.T.Multi {
@@ -366,7 +399,7 @@ func liftElements(e Expr, level int) Expr {
 	case *Any:
 		return &Any{Source: liftElements(x.Source, level), Body: liftElements(x.Body, level+1)}
 	case *Loop:
-		return mapLoop(x, func(c Expr) Expr { return liftElements(c, level) }, func(c Expr) Expr { return liftElements(c, level+x.levels()) })
+		return mapLoop(x, func(c Expr) Expr { return liftElements(c, level) }, func(c Expr) Expr { return liftElements(c, level+x.Levels()) })
 	case *Column, *Literal:
 		return x
 	}

@@ -1,4 +1,4 @@
-package expr
+package expr_test
 
 import (
 	"encoding/json"
@@ -8,6 +8,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/javaregex"
 	"github.com/hengedb/henge/internal/jsontext"
 )
 
@@ -28,12 +30,12 @@ func FuzzJSON(f *testing.F) {
 		if !ok {
 			return
 		}
-		normal := string(appendNormalJSON(nil, text))
+		normal := string(expr.AppendNormalJSON(nil, text))
 		if again, ok := jsontext.Valid(normal); !ok || again != normal && utf8.ValidString(s) {
 			t.Fatalf("%q in normal form is %q", s, normal)
 		}
-		jsonPaths(text)
-		mergeJSON(text, normal)
+		expr.JSONPaths(text)
+		expr.MergeJSON(text, normal)
 	})
 }
 
@@ -45,16 +47,16 @@ func FuzzPattern(f *testing.F) {
 	}
 	plain := regexp.MustCompile(`^[a-z0-9]*(\([a-z0-9|]*\))?[*+?]?$`)
 	f.Fuzz(func(t *testing.T, pattern, s, with string) {
-		p, err := compilePattern(pattern, "F", 20*time.Millisecond)
+		p, err := javaregex.Compile(pattern, "F", 20*time.Millisecond)
 		if err != nil {
 			return
 		}
-		matches, err := p.matches(s)
-		if _, _, findErr := p.find(s, p.groups); findErr == nil && err == nil {
-			p.split(s)
+		matches, err := p.Matches(s)
+		if _, _, findErr := p.Find(s, p.Groups); findErr == nil && err == nil {
+			p.Split(s)
 		}
-		if r, bad := p.parseReplacement(with); bad == nil {
-			p.replace(s, r)
+		if r, bad := p.ParseReplacement(with); bad == nil {
+			p.Replace(s, r)
 		}
 		if plain.MatchString(pattern) && err == nil {
 			if std, stdErr := regexp.Compile(pattern); stdErr == nil && std.MatchString(s) != matches {
@@ -64,51 +66,12 @@ func FuzzPattern(f *testing.F) {
 	})
 }
 
-func FuzzLike(f *testing.F) {
-	f.Add("a%b_", "axxbc")
-	f.Add("%%", "")
-	f.Add("!%", "%")
-	f.Fuzz(func(t *testing.T, pattern, s string) {
-		if !utf8.ValidString(pattern) || !utf8.ValidString(s) || len(pattern) > 50 {
-			return
-		}
-		if got, want := compileLike(pattern, '!', false).match(s), likeSlowly([]rune(pattern), []rune(s)); got != want {
-			t.Fatalf("%q LIKE %q ESCAPE '!' is %t", s, pattern, got)
-		}
-	})
-}
-
-// likeSlowly is the definition of LIKE with the escape character "!".
-func likeSlowly(pattern, s []rune) bool {
-	if len(pattern) == 0 {
-		return len(s) == 0
+func FuzzNumbers(f *testing.F) {
+	for _, s := range []string{"42", "-1.5e3", "NaN", "+Infinity", "true", "1f", "%d"} {
+		f.Add(s)
 	}
-	switch pattern[0] {
-	case '%':
-		for i := range len(s) + 1 {
-			if likeSlowly(pattern[1:], s[i:]) {
-				return true
-			}
-		}
-		return false
-	case '!':
-		if len(pattern) == 1 {
-			return len(s) == 0
-		}
-		pattern = pattern[1:]
-	case '_':
-		return len(s) > 0 && likeSlowly(pattern[1:], s[1:])
-	}
-	return len(s) > 0 && s[0] == pattern[0] && likeSlowly(pattern[1:], s[1:])
-}
-
-func FuzzFormat(f *testing.F) {
-	for _, s := range []string{"%d %s", "%,.2f", "%-5s|", "%05d", "%2$s", "%tY", "%%", "%", "%e%g%a", "%10000s"} {
-		f.Add(s, int64(-42), 2.5)
-	}
-	f.Fuzz(func(t *testing.T, format string, n int64, x float64) {
-		javaFormat(format, []any{n, x, "text", nil})
-		ParseLong(format)
-		ParseDouble(format)
+	f.Fuzz(func(t *testing.T, s string) {
+		expr.ParseLong(s)
+		expr.ParseDouble(s)
 	})
 }

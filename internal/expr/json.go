@@ -5,62 +5,63 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/hengedb/henge/internal/expr/kernel"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/jsontext"
 	"github.com/hengedb/henge/internal/vector"
 )
 
 // json wants any value and makes it JSON; a string becomes a JSON string, it is not parsed.
-func (b *binding) json(i int) {
-	if b.err != nil || b.typ(i) == JSON || b.typ(i).OrNull(true) == JSON {
+func (b *Binding) json(i int) {
+	if b.Err != nil || b.Type(i) == JSON || b.Type(i).OrNull(true) == JSON {
 		return
 	}
-	if isNullLiteral(b.args[i]) {
-		b.args[i] = &Literal{T: JSON}
+	if IsNullLiteral(b.Args[i]) {
+		b.Args[i] = &Literal{T: JSON}
 		return
 	}
-	if madeAsList(b.args[i]) {
-		b.cast(i, ArrayOf(Of(Varchar)))
+	if madeAsList(b.Args[i]) {
+		b.Cast(i, ArrayOf(Of(Varchar)))
 	}
-	b.args[i], b.err = NewCall(toJSONFunction, []Expr{b.args[i]}, b.at)
+	b.Args[i], b.Err = NewCall(toJSONFunction, []Expr{b.Args[i]}, b.At)
 }
 
 // toJSONFunction makes JSON of any value. The functions that take JSON use it on what is none.
 var toJSONFunction = &Function{
 	Name: "TO_JSON", NativeName: "to_json", Min: 1, Max: 1, SeesLists: true, SeesNulls: true,
-	Summary: "Converts a value to COMPLEX<json>. A string becomes a JSON string; it is not parsed.",
-	Forms:   listForms("expr"),
-	Bind: func(b *binding) (Expr, error) {
-		if t := b.typ(0); t.Base == Other && t.ComplexName() != "json" || t.Base == Row || t.IsInterval() {
-			b.mismatch()
+	Summary: "Converts a value to COMPLEX<json>. A string becomes a JSON string and is not parsed.",
+	Forms:   ListForms("expr"),
+	Bind: func(b *Binding) (Expr, error) {
+		if t := b.Type(0); t.Base == Other && t.ComplexName() != "json" || t.Base == Row || t.IsInterval() {
+			b.Mismatch()
 		}
-		return b.call(JSON.NotNull().OrNull(b.typ(0).Nullable))
+		return b.Call(JSON.NotNull().OrNull(b.Type(0).Nullable))
 	},
 	Kernel: func(c *Call, ctx *Context) (Kernel, error) {
 		write := jsonWriter(c.Args[0].Type())
-		return metered(func(args []*vector.Vector, n int, _ vector.Bitmap, m *meter) (*vector.Vector, error) {
+		return Metered(func(args []*vector.Vector, n int, _ vector.Bitmap, m *Meter) (*vector.Vector, error) {
 			return jsonRows(args[0], n, write, m)
 		})(c, ctx)
 	},
 }
 
 // jsonRows renders each row that is not NULL.
-func jsonRows(v *vector.Vector, n int, write func([]byte, *vector.Vector, int) []byte, m *meter) (*vector.Vector, error) {
+func jsonRows(v *vector.Vector, n int, write func([]byte, *vector.Vector, int) []byte, m *Meter) (*vector.Vector, error) {
 	buf, ends := []byte(nil), make([]int, n)
 	for i := range ends {
 		if !v.IsNull(i) {
-			if err := m.addTexts(v, i, i+1); err != nil {
+			if err := m.AddTexts(v, i, i+1); err != nil {
 				return nil, err
 			}
 			buf = write(buf, v, i)
 		}
 		ends[i] = len(buf)
 	}
-	out := asComplex(vector.FromStrings(cut(string(buf), ends)), vector.JSON)
+	out := kernel.AsComplex(vector.FromStrings(kernel.Cut(string(buf), ends)), vector.JSON)
 	if v.Valid == nil {
 		return out, nil
 	}
-	return withValid(out, validRows([]*vector.Vector{v}, n)), nil
+	return kernel.WithValid(out, kernel.ValidRows([]*vector.Vector{v}, n)), nil
 }
 
 // jsonWriter returns a function that appends row i of a vector of a type as JSON. The row is not
@@ -131,24 +132,26 @@ func writeMultiValue(dst []byte, v *vector.Vector, i int) []byte {
 var toJSONStringFunction = &Function{
 	Name: "TO_JSON_STRING", NativeName: "to_json_string", Min: 1, Max: 1, ListsAreJSON: true,
 	Summary: "Returns the JSON text of a value.",
-	Forms:   listForms("expr"),
-	Bind: func(b *binding) (Expr, error) {
+	Forms:   ListForms("expr"),
+	Bind: func(b *Binding) (Expr, error) {
 		b.json(0)
-		if b.err != nil {
-			return nil, b.err
+		if b.Err != nil {
+			return nil, b.Err
 		}
-		return b.strict(Of(Varchar))
+		return b.Strict(Of(Varchar))
 	},
-	Kernel: fixed(func(args []*vector.Vector, _ int, _ vector.Bitmap) (*vector.Vector, error) {
-		return asComplex(args[0], vector.String), nil
+	Kernel: Fixed(func(args []*vector.Vector, _ int, _ vector.Bitmap) (*vector.Vector, error) {
+		return kernel.AsComplex(args[0], vector.String), nil
 	}),
 }
 
-var parseJSONFunction = parseJSON("PARSE_JSON", "Parses the JSON value that a text begins with; text that begins with none is an error.", func(s string) error {
+var parseJSONFunction = parseJSON("PARSE_JSON", "Parses the JSON value at the start of a string. Raises an error if there is no "+
+	"valid JSON.", func(s string) error {
 	return fault.InvalidInput("Function[parse_json] bad string input [%s]", shortened(s))
 })
 
-var tryParseJSONFunction = parseJSON("TRY_PARSE_JSON", "Parses the JSON value that a text begins with; text that begins with none gives NULL.", nil)
+var tryParseJSONFunction = parseJSON("TRY_PARSE_JSON", "Parses the JSON value at the start of a string. Returns NULL if there is "+
+	"no valid JSON.", nil)
 
 // shortened cuts a text that goes into a message.
 func shortened(s string) string {
@@ -162,55 +165,55 @@ func parseJSON(name, summary string, refuse func(string) error) *Function {
 	return &Function{
 		Name: name, Min: 1, Max: 1, RefusesNull: true, Summary: summary,
 		Forms: []string{"$F(<STRING>)"},
-		Bind: func(b *binding) (Expr, error) {
-			b.text(0)
-			return b.call(JSON)
+		Bind: func(b *Binding) (Expr, error) {
+			b.Text(0)
+			return b.Call(JSON)
 		},
-		Kernel: fixed(func(args []*vector.Vector, n int, valid vector.Bitmap) (*vector.Vector, error) {
-			in, r := columnOf[string](args[0]), newRows[string](n)
+		Kernel: Fixed(func(args []*vector.Vector, n int, valid vector.Bitmap) (*vector.Vector, error) {
+			in, r := kernel.ColumnOf[string](args[0]), kernel.NewRows[string](n)
 			var buf []byte
-			for i := range r.out {
+			for i := range r.Out {
 				if !valid.Get(i) {
 					continue
 				}
-				text, ok := jsontext.First(in.at(i))
+				text, ok := jsontext.First(in.At(i))
 				if !ok && refuse != nil {
-					return nil, refuse(in.at(i))
+					return nil, refuse(in.At(i))
 				}
 				if !ok || text == "null" {
-					r.null(i)
+					r.Null(i)
 					continue
 				}
 				buf = appendNormalJSON(buf[:0], text)
 				if string(buf) == text {
-					r.out[i] = text
+					r.Out[i] = text
 				} else {
-					r.out[i] = string(buf)
+					r.Out[i] = string(buf)
 				}
 			}
-			return asComplex(r.vector(), vector.JSON), nil
+			return kernel.AsComplex(r.Vector(), vector.JSON), nil
 		}),
 	}
 }
 
 // path wants a path as argument i; a NULL is the root.
-func (b *binding) path(i int) {
-	b.text(i)
-	if b.err != nil {
+func (b *Binding) path(i int) {
+	b.Text(i)
+	if b.Err != nil {
 		return
 	}
-	if isNullLiteral(b.args[i]) {
-		b.args[i] = textLiteral("$")
+	if IsNullLiteral(b.Args[i]) {
+		b.Args[i] = TextLiteral("$")
 		return
 	}
-	folded, err := Fold(b.args[i], nil)
+	folded, err := Fold(b.Args[i], nil)
 	if err != nil {
-		b.err = err
+		b.Err = err
 		return
 	}
-	if s, ok := literalValue(folded); ok {
-		b.args[i] = folded
-		_, b.err = jsontext.ParsePath(s.(string))
+	if s, ok := LiteralValue(folded); ok {
+		b.Args[i] = folded
+		_, b.Err = jsontext.ParsePath(s.(string))
 	}
 }
 
@@ -239,14 +242,14 @@ func (f *pathFinder) find(s, path string) (string, bool, error) {
 func atPath(t vector.Type, f func(b *vector.Builder, raw string) bool) Kernel {
 	finder := &pathFinder{}
 	return func(args []*vector.Vector, n int, valid vector.Bitmap) (*vector.Vector, error) {
-		in, paths := columnOf[string](args[0]), columnOf[string](args[1])
+		in, paths := kernel.ColumnOf[string](args[0]), kernel.ColumnOf[string](args[1])
 		b := vector.NewBuilder(t, n)
 		for i := range n {
 			if !valid.Get(i) {
 				b.AppendNull()
 				continue
 			}
-			raw, ok, err := finder.find(in.at(i), paths.at(i))
+			raw, ok, err := finder.find(in.At(i), paths.At(i))
 			if err != nil {
 				return nil, err
 			}
@@ -260,9 +263,10 @@ func atPath(t vector.Type, f func(b *vector.Builder, raw string) bool) Kernel {
 
 var jsonValueFunction = &Function{
 	Name: "JSON_VALUE", NativeName: "json_value", Min: 2, Max: 2,
-	Summary: "Returns the scalar at a path of a JSON value, as VARCHAR or as the type after RETURNING; NULL if there is none.",
-	Forms:   listForms("expr, path [RETURNING type]"),
-	Bind:    func(b *binding) (Expr, error) { return b.jsonValue(Of(Varchar)) },
+	Summary: "Returns the scalar at a path of a JSON value, as VARCHAR or as the type after RETURNING. Returns NULL if the path " +
+		"has no scalar.",
+	Forms: ListForms("expr, path [RETURNING type]"),
+	Bind:  func(b *Binding) (Expr, error) { return b.jsonValue(Of(Varchar)) },
 	Kernel: func(c *Call, ctx *Context) (Kernel, error) {
 		t := c.T.Runtime()
 		if c.T.Base == Array {
@@ -282,12 +286,12 @@ var jsonValueFunction = &Function{
 
 // NewJSONValue binds JSON_VALUE(x, path RETURNING t).
 func NewJSONValue(x, path Expr, t Type, at fault.Span) (Expr, error) {
-	b := &binding{fn: jsonValueFunction, args: []Expr{x, path}, at: at}
+	b := &Binding{Fn: jsonValueFunction, Args: []Expr{x, path}, At: at}
 	if e, done, err := b.atPathOfList(t); done || err != nil {
 		return e, err
 	}
-	if i := firstMulti(b.args); i >= 0 {
-		return overValues(b.args, i, func(a []Expr) (Expr, error) { return NewJSONValue(a[0], a[1], t, at) })
+	if i := firstMulti(b.Args); i >= 0 {
+		return MapOverValues(b.Args, i, func(a []Expr) (Expr, error) { return NewJSONValue(a[0], a[1], t, at) })
 	}
 	return b.jsonValue(t)
 }
@@ -310,7 +314,7 @@ func AtPath(e Expr) (column *Column, path string, ok bool) {
 		return nil, "", false
 	}
 	column, ok = call.Args[0].(*Column)
-	text, isLiteral := literalValue(call.Args[1])
+	text, isLiteral := LiteralValue(call.Args[1])
 	if !ok || !isLiteral || column.T.OrNull(true) != JSON.OrNull(true) {
 		return nil, "", false
 	}
@@ -324,19 +328,19 @@ func AtPath(e Expr) (column *Column, path string, ok bool) {
 
 // NewAtPath returns JSON_VALUE(x, path RETURNING t).
 func NewAtPath(x Expr, path string, t Type) (Expr, error) {
-	return NewJSONValue(x, textLiteral(path), t, fault.Span{})
+	return NewJSONValue(x, TextLiteral(path), t, fault.Span{})
 }
 
-func (b *binding) jsonValue(t Type) (Expr, error) {
+func (b *Binding) jsonValue(t Type) (Expr, error) {
 	b.json(0)
 	b.path(1)
 	if t.Base == Array && t.Elem().Base == Float {
 		t = ArrayOf(Of(Double))
 	}
 	if t.Base == Other || t.Base == Row || t.IsInterval() {
-		b.fail("Function [JSON_VALUE] can't return type [%s]; use JSON_QUERY for nested values", t)
+		b.Fail("Function [JSON_VALUE] can't return type [%s]; use JSON_QUERY for nested values", t)
 	}
-	return b.call(t.OrNull(true))
+	return b.Call(t.OrNull(true))
 }
 
 // jsonScalar returns a function from a raw scalar to the boxed physical value of a type, nil for
@@ -373,7 +377,7 @@ func jsonScalar(t Type, ctx *Context) func(raw string) any {
 			case t.IsCharacter():
 				return raw
 			case t.Base == Boolean:
-				return b2i(raw == "true")
+				return kernel.Bool(raw == "true")
 			}
 			return nil
 		}
@@ -428,17 +432,17 @@ func appendJSONList(b *vector.Builder, raw string, scalar func(string) any) bool
 var jsonQueryFunction = &Function{
 	Name: "JSON_QUERY", NativeName: "json_query", Min: 2, Max: 2, SeesLists: true,
 	Summary: "Returns the value at a path of a JSON value.",
-	Forms:   listForms("expr, path"),
-	Bind: func(b *binding) (Expr, error) {
-		if b.typ(1).Multi {
-			b.fail("The path of JSON_QUERY can't be a multi-value string")
+	Forms:   ListForms("expr, path"),
+	Bind: func(b *Binding) (Expr, error) {
+		if b.Type(1).Multi {
+			b.Fail("The path of JSON_QUERY can't be a multi-value string")
 		}
-		if !isMultiColumn(b.args[0]) && jsonByValue(b.args[:1], 0, 1) == 0 {
-			return overValues(b.args, 0, func(args []Expr) (Expr, error) { return NewCall(b.fn, args, b.at) })
+		if !isMultiColumn(b.Args[0]) && jsonByValue(b.Args[:1], 0, 1) == 0 {
+			return MapOverValues(b.Args, 0, func(args []Expr) (Expr, error) { return NewCall(b.Fn, args, b.At) })
 		}
 		b.json(0)
 		b.path(1)
-		return b.call(JSON)
+		return b.Call(JSON)
 	},
 	Kernel: func(c *Call, _ *Context) (Kernel, error) {
 		return atPath(c.T.Runtime(), func(b *vector.Builder, raw string) bool {
@@ -450,12 +454,13 @@ var jsonQueryFunction = &Function{
 
 var jsonQueryArrayFunction = &Function{
 	Name: "JSON_QUERY_ARRAY", NativeName: "json_query_array", Min: 2, Max: 2, ListsAreJSON: true,
-	Summary: "Returns the elements of the array at a path of a JSON value; a scalar is taken for the only element, an object is NULL.",
-	Forms:   listForms("expr, path"),
-	Bind: func(b *binding) (Expr, error) {
+	Summary: "Returns the elements of the array at a path of a JSON value. A scalar counts as an array of one element. Returns " +
+		"NULL for an object.",
+	Forms: ListForms("expr, path"),
+	Bind: func(b *Binding) (Expr, error) {
 		b.json(0)
 		b.path(1)
-		return b.call(ArrayOf(JSON))
+		return b.Call(ArrayOf(JSON))
 	},
 	Kernel: func(c *Call, _ *Context) (Kernel, error) {
 		return atPath(c.T.Runtime(), func(b *vector.Builder, raw string) bool {
@@ -493,15 +498,15 @@ func jsonText(raw string) string {
 
 var jsonKeysFunction = &Function{
 	Name: "JSON_KEYS", NativeName: "json_keys", Min: 2, Max: 2, ListsAreJSON: true,
-	Summary: "Returns the names of the object at a path of a JSON value, or the positions of an array.",
-	Forms:   listForms("expr, path"),
-	Bind: func(b *binding) (Expr, error) {
-		if err := refuseNull(b.args[1:], b.at); err != nil { // of the path: the value may be NULL
+	Summary: "Returns the names in the object, or the positions in the array, at a path of a JSON value.",
+	Forms:   ListForms("expr, path"),
+	Bind: func(b *Binding) (Expr, error) {
+		if err := refuseNull(b.Args[1:], b.At); err != nil { // of the path: the value may be NULL
 			return nil, err
 		}
 		b.json(0)
 		b.path(1)
-		return b.call(ArrayOf(Of(Varchar)))
+		return b.Call(ArrayOf(Of(Varchar)))
 	},
 	Kernel: func(c *Call, _ *Context) (Kernel, error) {
 		return atPath(c.T.Runtime(), func(b *vector.Builder, raw string) bool {
@@ -526,14 +531,14 @@ var jsonKeysFunction = &Function{
 
 var jsonPathsFunction = &Function{
 	Name: "JSON_PATHS", NativeName: "json_paths", Min: 1, Max: 1, SeesNulls: true, ListsAreJSON: true,
-	Summary: "Returns the paths of all scalars, and lists of scalars, in a JSON value.",
-	Forms:   listForms("expr"),
-	Bind: func(b *binding) (Expr, error) {
-		if b.typ(0).Base == Array { // its elements have no paths of their own
-			b.args[0] = &Literal{T: JSON}
+	Summary: "Returns the paths of all scalars and arrays of scalars in a JSON value.",
+	Forms:   ListForms("expr"),
+	Bind: func(b *Binding) (Expr, error) {
+		if b.Type(0).Base == Array { // its elements have no paths of their own
+			b.Args[0] = &Literal{T: JSON}
 		}
 		b.json(0)
-		return b.call(ArrayOf(Of(Varchar)).NotNull())
+		return b.Call(ArrayOf(Of(Varchar)).NotNull())
 	},
 	Kernel: listBuilder(func(to *elements, args []*vector.Vector, i int) (bool, error) {
 		s := "null"
@@ -549,35 +554,35 @@ var jsonPathsFunction = &Function{
 
 var jsonObjectFunction = &Function{
 	Name: "JSON_OBJECT", NativeName: "json_object", Min: 0, Max: -1, SeesLists: true, SeesNulls: true,
-	Summary: "Makes a JSON object of names and values.",
+	Summary: "Builds a JSON object of names and values.",
 	Forms:   []string{"$F(KEY expr VALUE expr, ...)", "$F(expr:expr, ...)", "$F(expr, expr, ...)"},
-	Bind: func(b *binding) (Expr, error) {
-		if len(b.args)%2 != 0 {
-			b.fail("Function [JSON_OBJECT] needs a value for each name")
+	Bind: func(b *Binding) (Expr, error) {
+		if len(b.Args)%2 != 0 {
+			b.Fail("Function [JSON_OBJECT] needs a value for each name")
 		}
-		if i := jsonByValue(b.args, 1, 2); i >= 0 {
-			return overValues(b.args, i, func(args []Expr) (Expr, error) { return NewCall(b.fn, args, b.at) })
+		if i := jsonByValue(b.Args, 1, 2); i >= 0 {
+			return MapOverValues(b.Args, i, func(args []Expr) (Expr, error) { return NewCall(b.Fn, args, b.At) })
 		}
-		for i := range b.args {
+		for i := range b.Args {
 			if i%2 == 0 {
-				if b.typ(i).Multi {
-					b.fail("A name in JSON_OBJECT can't be a multi-value string")
+				if b.Type(i).Multi {
+					b.Fail("A name in JSON_OBJECT can't be a multi-value string")
 				}
-				b.text(i)
+				b.Text(i)
 			} else {
 				b.json(i)
 			}
 		}
-		return b.call(JSON.NotNull())
+		return b.Call(JSON.NotNull())
 	},
-	Kernel: metered(func(args []*vector.Vector, n int, _ vector.Bitmap, m *meter) (*vector.Vector, error) {
+	Kernel: Metered(func(args []*vector.Vector, n int, _ vector.Bitmap, m *Meter) (*vector.Vector, error) {
 		buf, ends := []byte(nil), make([]int, n)
 		var names objectNames
 		for i := range ends {
 			if err := names.read(args, i); err != nil {
 				return nil, err
 			}
-			if err := m.add(names.size(args, i)); err != nil {
+			if err := m.Add(names.size(args, i)); err != nil {
 				return nil, err
 			}
 			buf = append(buf, '{')
@@ -599,7 +604,7 @@ var jsonObjectFunction = &Function{
 			buf = append(buf, '}')
 			ends[i] = len(buf)
 		}
-		return asComplex(vector.FromStrings(cut(string(buf), ends)), vector.JSON), nil
+		return kernel.AsComplex(vector.FromStrings(kernel.Cut(string(buf), ends)), vector.JSON), nil
 	}),
 }
 
@@ -653,21 +658,21 @@ func (o *objectNames) size(args []*vector.Vector, i int) int {
 
 var jsonMergeFunction = &Function{
 	Name: "JSON_MERGE", NativeName: "json_merge", Min: 1, Max: -1,
-	Summary: "Merges JSON values: objects member by member, where the last one counts, and arrays one after the other.",
-	Forms:   listForms("expr, [expr, ...]"),
-	Bind: func(b *binding) (Expr, error) {
-		for i := range b.args {
-			if t := b.typ(i); t.OrNull(true) != JSON && !t.IsCharacter() && t.Base != Null {
-				b.mismatch()
+	Summary: "Merges JSON values. Objects are merged member by member, and the last value of a member wins. Arrays are concatenated.",
+	Forms:   ListForms("expr, [expr, ...]"),
+	Bind: func(b *Binding) (Expr, error) {
+		for i := range b.Args {
+			if t := b.Type(i); t.OrNull(true) != JSON && !t.IsCharacter() && t.Base != Null {
+				b.Mismatch()
 			} else if t.Base == Null {
-				b.cast(i, Of(Varchar))
+				b.Cast(i, Of(Varchar))
 			}
 		}
-		return b.call(JSON)
+		return b.Call(JSON)
 	},
-	Kernel: fixed(func(args []*vector.Vector, n int, valid vector.Bitmap) (*vector.Vector, error) {
-		r := newRows[string](n)
-		for i := range r.out {
+	Kernel: Fixed(func(args []*vector.Vector, n int, valid vector.Bitmap) (*vector.Vector, error) {
+		r := kernel.NewRows[string](n)
+		for i := range r.Out {
 			if !valid.Get(i) {
 				continue
 			}
@@ -683,9 +688,9 @@ var jsonMergeFunction = &Function{
 					merged = mergeJSON(merged, text)
 				}
 			}
-			r.out[i] = string(appendNormalJSON(nil, merged))
+			r.Out[i] = string(appendNormalJSON(nil, merged))
 		}
-		return asComplex(r.vector(), vector.JSON), nil
+		return kernel.AsComplex(r.Vector(), vector.JSON), nil
 	}),
 }
 

@@ -15,10 +15,10 @@ type jsonLeaf struct {
 }
 
 // jsonPaths returns the paths of what a JSON value has beside objects: scalars, and lists of
-// nothing but scalars as a whole. Their order is that of the reference's hash set of steps, which
-// users of both see. Of paths that hash alike the first added comes first: an object or a list adds
-// its scalars as it is met, breadth first, and a list of scalars is met after the scalars beside
-// it.
+// nothing but scalars as a whole. Their order is that of Druid's hash set of steps, which users of
+// both see. Of paths that hash alike the first added comes first: an object or a list adds its
+// scalars as it is met, breadth first, and a list of scalars is met after the scalars beside it.
+// See quirk Q006.
 func jsonPaths(s string) []string {
 	var leaves []jsonLeaf
 	for queue := []jsonLeaf{{s, "$", 1}}; len(queue) > 0; queue = queue[1:] {

@@ -71,8 +71,9 @@ func appendNormalObject(dst []byte, s string) []byte {
 	return append(dst, '}')
 }
 
-// AppendJSONNumber appends the text of a JSON number in normal form: whole numbers of any length as
-// they are, others as DOUBLE; those beyond its range become strings, as results show them.
+// AppendJSONNumber appends the text of a JSON number in normal form: integers of any length
+// unchanged, other numbers as DOUBLE. Numbers outside the range of DOUBLE become strings, as in
+// results.
 func AppendJSONNumber(dst []byte, s string) []byte {
 	if !strings.ContainsAny(s, ".eE") {
 		if s == "-0" {

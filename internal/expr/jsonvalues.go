@@ -36,7 +36,7 @@ func (n *jsonListNode) eval(f *frame) (*vector.Vector, error) {
 	if err != nil {
 		return nil, err
 	}
-	return jsonRows(lists, f.n, jsonWriter(listOfJSON), newMeter("JSON_OBJECT", n.ctx))
+	return jsonRows(lists, f.n, jsonWriter(listOfJSON), NewMeter("JSON_OBJECT", n.ctx))
 }
 
 // jsonByValue returns which argument from the one at first on, and of those each step further,
@@ -59,10 +59,10 @@ func isMultiColumn(e Expr) bool {
 
 // atPathOfList binds JSON_VALUE of a row's values together: at the root as an array, and at other
 // paths, where a list that a function made has elements, and a column nothing. Else it is not done.
-func (b *binding) atPathOfList(t Type) (bound Expr, done bool, err error) {
-	column := isMultiColumn(b.args[0])
-	text, constant := literalValue(b.args[1])
-	if !constant || !column && !madeAsList(b.args[0]) {
+func (b *Binding) atPathOfList(t Type) (bound Expr, done bool, err error) {
+	column := isMultiColumn(b.Args[0])
+	text, constant := LiteralValue(b.Args[1])
+	if !constant || !column && !madeAsList(b.Args[0]) {
 		return nil, false, nil
 	}
 	path, err := jsontext.ParsePath(text.(string))

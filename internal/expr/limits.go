@@ -22,13 +22,9 @@ const (
 	// does not pay for entries it never meets.
 	dictFree = 1024
 
-	// maxText bounds the length of a string that a function like REPEAT or LPAD may build, as Java
-	// bounds an array.
-	maxText = 1 << 28
-
-	// maxPattern bounds the bytes of a regular expression, which compiling makes a program of: a few
-	// microseconds and some hundred bytes each.
-	maxPattern = 1 << 16
+	// MaxText is the maximum length of a string that a function like REPEAT or LPAD may build, the
+	// maximum length of an array in Java.
+	MaxText = 1 << 28
 
 	// maxBatchText bounds what the strings that a function makes for the rows of one batch have
 	// together.
@@ -59,8 +55,9 @@ const (
 	maxArrayDepth = 32
 )
 
-// CheckRepeated returns an error if an expression that is compared several times is too large for
-// that. Columns and constants never are: what they are compared with is in the statement.
+// CheckRepeated returns an error if an expression is too large to be compared several times.
+// Columns and constants are never too large, because the statement contains the values with which
+// they are compared.
 func CheckRepeated(e Expr, times int, at fault.Span) error {
 	switch e.(type) {
 	case *Column, *Literal:

@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"github.com/hengedb/henge/internal/expr/kernel"
 	"github.com/hengedb/henge/internal/vector"
 )
 
@@ -78,7 +79,7 @@ func newSpread(f *frame, list *vector.Vector) *spread {
 	case list.Child.Len == 0:
 		s.elem = vector.Nulls(list.Type.Elem(), total)
 	case s.empty:
-		s.elem = withValid(list.Child.Gather(index), nulls)
+		s.elem = kernel.WithValid(list.Child.Gather(index), nulls)
 	default:
 		s.elem = list.Child.Gather(index)
 	}
@@ -161,18 +162,18 @@ func (n *anyNode) eval(f *frame) (*vector.Vector, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := newRows[int64](f.n)
+	out := kernel.NewRows[int64](f.n)
 	for i := range f.n {
 		unknown := false
-		for k := int(s.start[i]); k < int(s.start[i+1]) && out.out[i] == 0; k++ {
+		for k := int(s.start[i]); k < int(s.start[i+1]) && out.Out[i] == 0; k++ {
 			null := values.IsNull(k)
-			out.out[i], unknown = b2i(!null && values.LongAt(k) > 0), unknown || null
+			out.Out[i], unknown = kernel.Bool(!null && values.LongAt(k) > 0), unknown || null
 		}
-		if unknown && out.out[i] == 0 {
-			out.null(i)
+		if unknown && out.Out[i] == 0 {
+			out.Null(i)
 		}
 	}
-	return out.vector(), nil
+	return out.Vector(), nil
 }
 
 func (n *anyNode) filter(f *frame) ([]uint32, error) {

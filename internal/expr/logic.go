@@ -3,6 +3,7 @@ package expr
 import (
 	"slices"
 
+	"github.com/hengedb/henge/internal/expr/kernel"
 	"github.com/hengedb/henge/internal/vector"
 )
 
@@ -88,9 +89,9 @@ func without(set vector.Bitmap, n int) []uint32 {
 // evalTerms computes AND (decisive 0) or OR (decisive 1) of terms with SQL's three truth values: a
 // decisive term settles a row, else a NULL makes it NULL.
 func evalTerms(terms []node, f *frame, decisive int64) (*vector.Vector, error) {
-	out := newRows[int64](f.n)
-	for i := range out.out {
-		out.out[i] = 1 - decisive
+	out := kernel.NewRows[int64](f.n)
+	for i := range out.Out {
+		out.Out[i] = 1 - decisive
 	}
 	sel, at := []uint32(nil), f // sel nil: all rows
 	for _, t := range terms {
@@ -106,12 +107,12 @@ func evalTerms(terms []node, f *frame, decisive int64) (*vector.Vector, error) {
 			}
 			switch {
 			case v.IsNull(i):
-				out.null(int(row))
+				out.Null(int(row))
 				rest = append(rest, row)
-			case b2i(v.LongAt(i) > 0) == decisive:
-				out.out[row] = decisive
-				if out.valid != nil {
-					out.valid.Set(int(row))
+			case kernel.Bool(v.LongAt(i) > 0) == decisive:
+				out.Out[row] = decisive
+				if out.Valid != nil {
+					out.Valid.Set(int(row))
 				}
 			default:
 				rest = append(rest, row)
@@ -125,7 +126,7 @@ func evalTerms(terms []node, f *frame, decisive int64) (*vector.Vector, error) {
 			at = f.narrow(sel)
 		}
 	}
-	return out.vector(), nil
+	return out.Vector(), nil
 }
 
 // notNode is NOT.
@@ -139,7 +140,7 @@ func (n *notNode) eval(f *frame) (*vector.Vector, error) {
 	out := *v
 	out.Longs = make([]int64, len(v.Longs))
 	for i, x := range v.Longs {
-		out.Longs[i] = b2i(x <= 0)
+		out.Longs[i] = kernel.Bool(x <= 0)
 	}
 	return &out, nil
 }
@@ -164,7 +165,7 @@ func newInNode(in node, x *In) node {
 	return n
 }
 
-func constants[T scalar](values []any, t vector.Type) []T {
+func constants[T kernel.Scalar](values []any, t vector.Type) []T {
 	out := make([]T, 0, len(values))
 	for _, v := range values {
 		if x, ok := runtimeValue(v, t).(T); ok {
@@ -183,14 +184,14 @@ func (n *inNode) eval(f *frame) (*vector.Vector, error) {
 	if v.Const {
 		size = min(size, 1)
 	}
-	out := newRows[int64](size)
-	n.has(v, out.out)
-	for i, hit := range out.out {
+	out := kernel.NewRows[int64](size)
+	n.has(v, out.Out)
+	for i, hit := range out.Out {
 		if v.IsNull(i) || hit == 0 && n.hasNull {
-			out.null(i)
+			out.Null(i)
 		}
 	}
-	result := out.vector()
+	result := out.Vector()
 	if v.Const && v.Len > 0 {
 		result.Const, result.Len = true, v.Len
 	}
@@ -199,13 +200,13 @@ func (n *inNode) eval(f *frame) (*vector.Vector, error) {
 
 // membership returns a function that sets out[i] to 1 where row i is in set. Sets are sorted and
 // searched; small ones are compared one by one.
-func membership[T scalar](set []T) func(*vector.Vector, []int64) {
+func membership[T kernel.Scalar](set []T) func(*vector.Vector, []int64) {
 	set = sortedSet(set)
 	if len(set) <= 8 {
 		return func(v *vector.Vector, out []int64) {
-			c := columnOf[T](v)
+			c := kernel.ColumnOf[T](v)
 			for i := range out {
-				x := c.at(i)
+				x := c.At(i)
 				if slices.Contains(set, x) {
 					out[i] = 1
 				}
@@ -213,9 +214,9 @@ func membership[T scalar](set []T) func(*vector.Vector, []int64) {
 		}
 	}
 	return func(v *vector.Vector, out []int64) {
-		c := columnOf[T](v)
+		c := kernel.ColumnOf[T](v)
 		for i := range out {
-			x, lo, hi := c.at(i), 0, len(set)
+			x, lo, hi := c.At(i), 0, len(set)
 			for lo < hi {
 				if mid := int(uint(lo+hi) >> 1); set[mid] < x {
 					lo = mid + 1

@@ -1,19 +1,20 @@
 package expr
 
 import (
+	"github.com/hengedb/henge/internal/expr/kernel"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// Mapping is the table of a lookup, which LOOKUP maps text through. It does not change while a
-// query uses it, and is asked from many goroutines.
+// Mapping is the table of a lookup. It does not change while a query uses it, and is safe for use
+// by many goroutines.
 type Mapping interface {
-	// Get returns the value of a key, and whether there is one.
+	// Get returns the value of a key, and whether the key exists.
 	Get(key string) (value string, ok bool)
 }
 
-// Lookups finds the table of a lookup by name, or says why there is none. Within one query a name
-// gives one table.
+// Lookups returns the table of a lookup by name, or an error. Within a query, a name always returns
+// the same table.
 type Lookups func(name string) (Mapping, error)
 
 // lookup returns the table of a lookup that must be there.
@@ -26,16 +27,16 @@ func (c *Context) lookup(name string) (Mapping, error) {
 
 var lookupFunction = &Function{
 	Name: "LOOKUP", Contextual: true, Min: 2, Max: 3, NativeName: "lookup", SeesNulls: true, RefusesNull: true,
-	Summary: "Returns what the lookup named by the second argument has for a key; the third, or NULL, if it has nothing.",
+	Summary: "Returns the value of a key in a lookup. If the lookup lacks the key, returns the default, or NULL.",
 	Forms:   []string{"$F(<CHARACTER>, <CHARACTER>)", "$F(<CHARACTER>, <CHARACTER>, <CHARACTER>)"},
-	Bind: func(b *binding) (Expr, error) {
-		b.text(0)
-		b.constantText(1, "name of the lookup")
-		if b.has(2) {
-			b.text(2)
-			b.constant(2, "value for keys that the lookup does not have")
+	Bind: func(b *Binding) (Expr, error) {
+		b.Text(0)
+		b.ConstantText(1, "name of the lookup")
+		if b.Has(2) {
+			b.Text(2)
+			b.Constant(2, "value for keys that the lookup does not have")
 		}
-		return b.call(Of(Varchar).OrNull(true))
+		return b.Call(Of(Varchar).OrNull(true))
 	},
 	Kernel: func(c *Call, ctx *Context) (Kernel, error) {
 		table, err := ctx.lookup(c.Args[1].(*Literal).Value.(string))
@@ -47,19 +48,19 @@ var lookupFunction = &Function{
 			missing, given = c.Args[2].(*Literal).Value.(string)
 		}
 		return func(args []*vector.Vector, n int, _ vector.Bitmap) (*vector.Vector, error) {
-			keys, r := columnOf[string](args[0]), newRows[string](n)
-			for i := range r.out {
+			keys, r := kernel.ColumnOf[string](args[0]), kernel.NewRows[string](n)
+			for i := range r.Out {
 				if !args[0].IsNull(i) {
-					if v, ok := table.Get(keys.at(i)); ok {
-						r.out[i] = v
+					if v, ok := table.Get(keys.At(i)); ok {
+						r.Out[i] = v
 						continue
 					}
 				}
-				if r.out[i] = missing; !given {
-					r.null(i)
+				if r.Out[i] = missing; !given {
+					r.Null(i)
 				}
 			}
-			return r.vector(), nil
+			return r.Vector(), nil
 		}, nil
 	},
 }

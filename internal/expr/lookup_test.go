@@ -1,4 +1,4 @@
-package expr
+package expr_test
 
 import (
 	"strings"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/vector"
 )
 
@@ -13,21 +14,21 @@ type mapping map[string]string
 
 func (m mapping) Get(key string) (string, bool) { v, ok := m[key]; return v, ok }
 
-func countries(name string) (Mapping, error) {
+func countries(name string) (expr.Mapping, error) {
 	if name != "country" {
-		return (&Context{}).lookup(name)
+		return (&expr.Context{}).Lookup(name)
 	}
 	return mapping{"de": "Germany", "": "nowhere"}, nil
 }
 
 func TestLookup(t *testing.T) {
-	ctx := &Context{Lookups: countries}
+	ctx := &expr.Context{Lookups: countries}
 	keys := vector.NewBuilder(vector.String, 4)
 	for _, v := range []any{"de", "xx", nil, ""} {
 		keys.Append(v)
 	}
 	batch := &vector.Batch{N: 4, Cols: []*vector.Vector{keys.Build()}}
-	columns := []Column{{Index: 0, Name: "c", T: Of(Varchar).OrNull(true)}}
+	columns := []expr.Column{{Index: 0, Name: "c", T: expr.Of(expr.Varchar).OrNull(true)}}
 	for _, c := range []struct {
 		sql  string
 		want []any
@@ -41,10 +42,10 @@ func TestLookup(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", c.sql, err)
 		}
-		if e, err = Fold(e, ctx); err != nil {
+		if e, err = expr.Fold(e, ctx); err != nil {
 			t.Fatalf("%s: %v", c.sql, err)
 		}
-		p, err := Compile(e, ctx)
+		p, err := expr.Compile(e, ctx)
 		if err != nil {
 			t.Fatalf("%s: %v", c.sql, err)
 		}
@@ -63,7 +64,7 @@ func TestLookup(t *testing.T) {
 }
 
 func TestUnknownLookups(t *testing.T) {
-	columns := []Column{{Index: 0, Name: "c", T: Of(Varchar)}}
+	columns := []expr.Column{{Index: 0, Name: "c", T: expr.Of(expr.Varchar)}}
 	for sql, want := range map[string]string{
 		"LOOKUP(c, 'nope')":        "Lookup [nope] not found",
 		"LOOKUP(c, '')":            "Lookup [] not found",
@@ -79,8 +80,8 @@ func TestUnknownLookups(t *testing.T) {
 	} {
 		e, err := parseSQL(sql, columns, nil)
 		if err == nil {
-			if e, err = Fold(e, &Context{Lookups: countries}); err == nil {
-				_, err = Compile(e, &Context{Lookups: countries})
+			if e, err = expr.Fold(e, &expr.Context{Lookups: countries}); err == nil {
+				_, err = expr.Compile(e, &expr.Context{Lookups: countries})
 			}
 		}
 		if err == nil || !strings.Contains(err.Error(), want) {

@@ -1,24 +1,26 @@
 package expr
 
 import (
+	"github.com/hengedb/henge/internal/expr/kernel"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// LoopKind is what a Loop does with the values of its body.
+// LoopKind is the operation of a Loop on the values of its body.
 type LoopKind uint8
 
 // The kinds of loops.
 const (
-	// LoopMap makes a list of the values of the body.
+	// LoopMap returns the list of the values of the body.
 	LoopMap LoopKind = iota
-	// LoopKeep makes a list of the values of the list for which the body, a predicate, is true.
+	// LoopKeep returns the list of the values for which the body, a predicate, is true.
 	LoopKeep
-	// LoopSome is true if the body is for some value, false of no list.
+	// LoopSome is true if the body is true for at least one value, and false without a list.
 	LoopSome
-	// LoopEvery is true if the body is for each value, false of no list.
+	// LoopEvery is true if the body is true for each value, and false without a list.
 	LoopEvery
-	// LoopFold gives what the body has made of Initial, value by value.
+	// LoopFold returns the accumulator, which starts as Initial and which the body computes for value
+	// after value.
 	LoopFold
 
 	loopKinds
@@ -26,21 +28,22 @@ const (
 
 var loopNames = [loopKinds]string{"map", "filter", "any", "all", "fold"}
 
-// String returns the name of the function of the native language.
+// String returns the name of the native function.
 func (k LoopKind) String() string { return loopNames[k] }
 
-// Loop evaluates Body over the values of lists, which are arrays or multi-value strings: of one, of
-// several all combinations, the last list going round fastest, or with Zip the first values of all,
-// the second and so on. Where a list is NULL so is the result, unless it is a truth value.
+// Loop evaluates Body over the values of lists, which are arrays or multi-value strings. For
+// several lists, it evaluates all combinations, in which the last list varies fastest, or with Zip
+// the first values of all lists, the second values and so on. If a list is NULL, the result is
+// NULL, unless it is a truth value.
 //
-// Inside Body the Element of depth 0 stands for the value of the last list, that of depth 1 for the
-// value of the list before, and so on; in a fold depth 0 is what the values so far have made, and
-// the lists begin at depth 1.
+// Inside Body, the Element of depth 0 is the value of the last list, the Element of depth 1 the
+// value of the preceding list, and so on; in a fold, depth 0 is the accumulator, and the lists
+// start at depth 1.
 type Loop struct {
 	Kind  LoopKind
 	Lists []Expr
 	Zip   bool
-	// Initial is what a fold begins with, of the type of the body; nil of other kinds.
+	// Initial is the initial accumulator of a fold, with the type of the body; nil for other kinds.
 	Initial Expr
 	Body    Expr
 	T       Type
@@ -51,8 +54,8 @@ func (e *Loop) Type() Type { return e.T }
 
 func (*Loop) expr() {}
 
-// levels is how many elements further out the elements of what surrounds the loop are in its body.
-func (e *Loop) levels() int {
+// Levels is the number by which the body increases the depth of the elements of surrounding loops.
+func (e *Loop) Levels() int {
 	if e.Kind == LoopFold {
 		return len(e.Lists) + 1
 	}
@@ -74,7 +77,7 @@ func mapLoop(x *Loop, outer, inner func(Expr) Expr) Expr {
 }
 
 // MapOperands returns the loop with f applied to its lists, its initial value and its body, and the
-// loop itself if that changed nothing.
+// loop itself if none of them changed.
 func (e *Loop) MapOperands(f func(Expr) Expr) Expr { return mapLoop(e, f, f) }
 
 func equalLoops(x, y *Loop) bool {
@@ -238,10 +241,10 @@ func (n *loopNode) eval(f *frame) (*vector.Vector, error) {
 			continue
 		}
 		wanted := n.kind == LoopSome // what ends the loop
-		out[row] = b2i(!wanted)
+		out[row] = kernel.Bool(!wanted)
 		for k := int(start[row]); k < int(start[row+1]); k++ {
 			if holds := !body.IsNull(k) && body.LongAt(k) > 0; holds == wanted {
-				out[row] = b2i(wanted)
+				out[row] = kernel.Bool(wanted)
 				break
 			}
 		}

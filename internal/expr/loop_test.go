@@ -1,47 +1,56 @@
-package expr
+package expr_test
 
 import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/expr/catalog"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/vector"
 )
 
 // loops are over column 0, a list of numbers, and column 1, a number.
 func loops(t *testing.T) map[string]struct {
-	loop *Loop
+	loop *expr.Loop
 	want []any
 } {
-	long := Of(BigInt)
-	list, number := &Column{Index: 0, Name: "list", T: ArrayOf(long)}, &Column{Index: 1, Name: "number", T: long}
-	call := func(name string, args ...Expr) Expr {
-		e, err := NewCall(MustLookup(name), args, fault.Span{})
+	long := expr.Of(expr.BigInt)
+	list, number := &expr.Column{Index: 0, Name: "list", T: expr.ArrayOf(long)}, &expr.Column{Index: 1, Name: "number", T: long}
+	call := func(name string, args ...expr.Expr) expr.Expr {
+		e, err := expr.NewCall(catalog.MustLookup(name), args, fault.Span{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return e
 	}
-	it := func(depth int) Expr { return &Element{Depth: depth, T: long} }
-	above, err := NewCompare(">", it(0), &Literal{Value: int64(1), T: long.NotNull()}, fault.Span{})
+	it := func(depth int) expr.Expr { return &expr.Element{Depth: depth, T: long} }
+	above, err := expr.NewCompare(">", it(0), &expr.Literal{Value: int64(1), T: long.NotNull()}, fault.Span{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	truth := Of(Boolean).NotNull()
+	truth := expr.Of(expr.Boolean).NotNull()
 	return map[string]struct {
-		loop *Loop
+		loop *expr.Loop
 		want []any
 	}{
-		"map":    {&Loop{Kind: LoopMap, Lists: []Expr{list}, Body: call("+", it(0), number), T: list.T}, []any{[]any{int64(11), int64(12), int64(13)}, []any{}, nil, []any{nil, int64(45)}}},
-		"filter": {&Loop{Kind: LoopKeep, Lists: []Expr{list}, Body: above, T: list.T}, []any{[]any{int64(2), int64(3)}, []any{}, nil, []any{int64(5)}}},
-		"any":    {&Loop{Kind: LoopSome, Lists: []Expr{list}, Body: above, T: truth}, []any{int64(1), int64(0), int64(0), int64(1)}},
-		"all":    {&Loop{Kind: LoopEvery, Lists: []Expr{list}, Body: above, T: truth}, []any{int64(0), int64(1), int64(0), int64(0)}},
-		"fold": {&Loop{Kind: LoopFold, Lists: []Expr{list}, Initial: number, Body: call("+", call("*", it(0), &Literal{Value: int64(2), T: long.NotNull()}), it(1)), T: long},
+		"map": {&expr.Loop{Kind: expr.LoopMap, Lists: []expr.Expr{list}, Body: call("+", it(0), number), T: list.T},
+			[]any{[]any{int64(11), int64(12), int64(13)}, []any{}, nil, []any{nil, int64(45)}}},
+		"filter": {&expr.Loop{Kind: expr.LoopKeep, Lists: []expr.Expr{list}, Body: above, T: list.T},
+			[]any{[]any{int64(2), int64(3)}, []any{}, nil, []any{int64(5)}}},
+		"any": {&expr.Loop{Kind: expr.LoopSome, Lists: []expr.Expr{list}, Body: above, T: truth},
+			[]any{int64(1), int64(0), int64(0), int64(1)}},
+		"all": {&expr.Loop{Kind: expr.LoopEvery, Lists: []expr.Expr{list}, Body: above, T: truth},
+			[]any{int64(0), int64(1), int64(0), int64(0)}},
+		"fold": {&expr.Loop{Kind: expr.LoopFold, Lists: []expr.Expr{list}, Initial: number,
+			Body: call("+", call("*", it(0), &expr.Literal{Value: int64(2), T: long.NotNull()}), it(1)), T: long},
 			[]any{int64(91), int64(20), nil, nil}},
-		"pairs": {&Loop{Kind: LoopMap, Lists: []Expr{list, list}, Body: call("-", it(1), it(0)), T: list.T},
-			[]any{[]any{int64(0), int64(-1), int64(-2), int64(1), int64(0), int64(-1), int64(2), int64(1), int64(0)}, []any{}, nil, []any{nil, nil, nil, int64(0)}}},
-		"side by side": {&Loop{Kind: LoopFold, Lists: []Expr{list, list}, Zip: true, Initial: number, Body: call("+", it(0), call("*", it(1), it(2))), T: long},
+		"pairs": {&expr.Loop{Kind: expr.LoopMap, Lists: []expr.Expr{list, list}, Body: call("-", it(1), it(0)), T: list.T},
+			[]any{[]any{int64(0), int64(-1), int64(-2), int64(1), int64(0), int64(-1), int64(2), int64(1), int64(0)}, []any{}, nil,
+				[]any{nil, nil, nil, int64(0)}}},
+		"side by side": {&expr.Loop{Kind: expr.LoopFold, Lists: []expr.Expr{list, list}, Zip: true, Initial: number,
+			Body: call("+", it(0), call("*", it(1), it(2))), T: long},
 			[]any{int64(24), int64(20), nil, nil}},
 	}
 }
@@ -57,7 +66,7 @@ func loopBatch() *vector.Batch {
 func TestLoops(t *testing.T) {
 	for name, c := range loops(t) {
 		for _, reuse := range []bool{false, true} {
-			p, err := Compile(c.loop, &Context{Reuse: reuse})
+			p, err := expr.Compile(c.loop, &expr.Context{Reuse: reuse})
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
@@ -73,11 +82,11 @@ func TestLoops(t *testing.T) {
 				t.Errorf("%s (reuse %v, -want +got):\n%s", name, reuse, diff)
 			}
 		}
-		again := Remap(c.loop, func(i int) int { return i })
-		if !Equal(c.loop, again) || Equal(c.loop, Remap(c.loop, func(i int) int { return i + 1 })) {
+		again := expr.Remap(c.loop, func(i int) int { return i })
+		if !expr.Equal(c.loop, again) || expr.Equal(c.loop, expr.Remap(c.loop, func(i int) int { return i + 1 })) {
 			t.Errorf("%s: equality does not see the columns of a loop", name)
 		}
-		if diff := cmp.Diff(false, IsConstant(c.loop)); diff != "" {
+		if diff := cmp.Diff(false, expr.IsConstant(c.loop)); diff != "" {
 			t.Errorf("%s counts as a constant", name)
 		}
 	}
@@ -88,9 +97,10 @@ func TestLoopsOfTooMuchAreRefused(t *testing.T) {
 	for i := range wide {
 		wide[i] = int64(i)
 	}
-	l := &Literal{Value: wide, T: ArrayOf(Of(BigInt))}
-	loop := &Loop{Kind: LoopSome, Lists: []Expr{l, l}, Body: &Literal{Value: int64(0), T: Of(Boolean)}, T: Of(Boolean)}
-	p, err := Compile(loop, nil)
+	l := &expr.Literal{Value: wide, T: expr.ArrayOf(expr.Of(expr.BigInt))}
+	loop := &expr.Loop{Kind: expr.LoopSome, Lists: []expr.Expr{l, l}, Body: &expr.Literal{Value: int64(0), T: expr.Of(expr.Boolean)},
+		T: expr.Of(expr.Boolean)}
+	p, err := expr.Compile(loop, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,40 +112,43 @@ func TestLoopsOfTooMuchAreRefused(t *testing.T) {
 // The elements of a loop inside a map over values are those of the loop, and outside of it those of
 // the map.
 func TestLiftingElementsOutOfLoops(t *testing.T) {
-	long := Of(BigInt)
-	loop := &Loop{Kind: LoopMap, Lists: []Expr{&Element{Depth: 0, T: ArrayOf(long)}}, Body: &Element{Depth: 1, T: long}, T: ArrayOf(long)}
-	got := liftElements(loop, 0).(*Loop)
-	if d := got.Lists[0].(*Element).Depth; d != 1 {
+	long := expr.Of(expr.BigInt)
+	loop := &expr.Loop{Kind: expr.LoopMap, Lists: []expr.Expr{&expr.Element{Depth: 0, T: expr.ArrayOf(long)}},
+		Body: &expr.Element{Depth: 1, T: long}, T: expr.ArrayOf(long)}
+	got := expr.LiftElements(loop, 0).(*expr.Loop)
+	if d := got.Lists[0].(*expr.Element).Depth; d != 1 {
 		t.Errorf("the list is lifted to depth %d", d)
 	}
-	if d := got.Body.(*Element).Depth; d != 2 {
+	if d := got.Body.(*expr.Element).Depth; d != 2 {
 		t.Errorf("an element from outside is lifted to depth %d", d)
 	}
-	inner := &Loop{Kind: LoopMap, Lists: loop.Lists, Body: &Element{Depth: 0, T: long}, T: ArrayOf(long)}
-	if d := liftElements(inner, 0).(*Loop).Body.(*Element).Depth; d != 0 {
+	inner := &expr.Loop{Kind: expr.LoopMap, Lists: loop.Lists, Body: &expr.Element{Depth: 0, T: long}, T: expr.ArrayOf(long)}
+	if d := expr.LiftElements(inner, 0).(*expr.Loop).Body.(*expr.Element).Depth; d != 0 {
 		t.Errorf("the loop's own element is lifted to depth %d", d)
 	}
 }
 
 // A fold that doubles what it has made is refused before memory ends.
 func TestFoldThatGrows(t *testing.T) {
-	list := ArrayOf(Of(BigInt))
+	list := expr.ArrayOf(expr.Of(expr.BigInt))
 	values := make([]any, 60)
 	for i := range values {
 		values[i] = int64(i)
 	}
-	made := &Element{Depth: 0, T: list}
-	body, err := NewCall(MustLookup("ARRAY_CONCAT"), []Expr{made, made}, fault.Span{})
+	made := &expr.Element{Depth: 0, T: list}
+	body, err := expr.NewCall(catalog.MustLookup("ARRAY_CONCAT"), []expr.Expr{made, made}, fault.Span{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := Compile(&Loop{Kind: LoopFold, Lists: []Expr{&Column{Index: 0, T: list}}, Initial: &Literal{Value: []any{int64(1)}, T: list}, Body: body, T: list}, &Context{})
+	p, err := expr.Compile(&expr.Loop{Kind: expr.LoopFold, Lists: []expr.Expr{&expr.Column{Index: 0, T: list}},
+		Initial: &expr.Literal{Value: []any{int64(1)}, T: list}, Body: body, T: list}, &expr.Context{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	rows := vector.NewBuilder(vector.ListOf(vector.Long), 1)
 	rows.Append(values)
-	if _, err := p.Eval(&vector.Batch{N: 1, Cols: []*vector.Vector{rows.Build()}}); err == nil || err.Error() != "A fold makes values of more than [268435456] bytes" {
+	if _, err := p.Eval(&vector.Batch{N: 1, Cols: []*vector.Vector{rows.Build()}}); err == nil ||
+		err.Error() != "A fold makes values of more than [268435456] bytes" {
 		t.Errorf("%v", err)
 	}
 }

@@ -3,6 +3,7 @@ package expr
 import (
 	"strings"
 
+	"github.com/hengedb/henge/internal/expr/kernel"
 	"github.com/hengedb/henge/internal/vector"
 )
 
@@ -18,7 +19,7 @@ var mvFunctions = []*Function{
 	appendOne("MV_APPEND", "array_append", 0, true, "Adds a value at the end of a multi-value string."),
 	appendOne("MV_PREPEND", "array_prepend", 1, true, "Adds a value at the start of a multi-value string."),
 	concatLists("MV_CONCAT", true, "Returns the values of one multi-value string followed by those of another."),
-	sliceOf("MV_SLICE", true, "Returns the values of a multi-value string from one position, counted from 0, up to another."),
+	sliceOf("MV_SLICE", true, "Returns the values from a start position, counted from 0, to an end position, which is excluded."),
 	joinList("MV_TO_STRING", "Joins the values of a multi-value string with a delimiter."),
 	splitText("STRING_TO_MV", true, "Splits a string into a multi-value string at the matches of a regular expression."),
 	mvContainsFunction, mvOverlapFunction,
@@ -27,8 +28,7 @@ var mvFunctions = []*Function{
 	mvFilterRegexFunction, mvFilterPrefixFunction,
 }
 
-// HoldsNull reports whether argument i of a call, where it is NULL, is for the function a list that
-// holds one.
+// HoldsNull reports whether the function treats a NULL argument i as a list that contains a NULL.
 func (x *Call) HoldsNull(i int) bool {
 	e := x.Args[i]
 	if !x.Fn.NullsOfMaps || e.Type().Base != Array {
@@ -69,9 +69,9 @@ func (n *heldNullNode) eval(f *frame) (*vector.Vector, error) {
 }
 
 // values wants a multi-value string, which a plain string is too, but no array.
-func (b *binding) values(i int) {
-	if t := b.typ(i); !t.IsCharacter() && t.Base != Null {
-		b.mismatch()
+func (b *Binding) values(i int) {
+	if t := b.Type(i); !t.IsCharacter() && t.Base != Null {
+		b.Mismatch()
 		return
 	}
 	b.array(i, Of(Varchar))
@@ -79,8 +79,8 @@ func (b *binding) values(i int) {
 
 // valuesOrArray wants a multi-value string or an array of any type, whose elements it makes texts
 // as those of the string are.
-func (b *binding) valuesOrArray(i int) {
-	if b.typ(i).Base != Array {
+func (b *Binding) valuesOrArray(i int) {
+	if b.Type(i).Base != Array {
 		b.values(i)
 		return
 	}
@@ -99,8 +99,8 @@ func isArrayAsText(e Expr) bool {
 	}
 }
 
-// MadeOfValues reports whether a list of values is what a function of lists made of a multi-value
-// string: where it is NULL it is no list that holds a NULL, as a row without values is.
+// MadeOfValues reports whether a list is the result of a function of lists on a multi-value string:
+// if such a list is NULL, it is not a list that contains a NULL, unlike a row without values.
 func MadeOfValues(e Expr) bool {
 	for {
 		c, ok := e.(*Cast)
@@ -119,68 +119,69 @@ func keepsValues(e Expr) bool {
 }
 
 // wanted wants the values to look for, an array or one value, as texts: 1.0 is not 1.
-func (b *binding) wanted(i int) {
+func (b *Binding) wanted(i int) {
 	b.array(i, Of(Varchar))
-	if b.err == nil && !castable(b.elem(i), Of(Varchar)) {
-		b.mismatch()
+	if b.Err == nil && !castable(b.elem(i), Of(Varchar)) {
+		b.Mismatch()
 	}
 	b.texts(i)
 }
 
-var mvContainsFunction = mvPredicate("MV_CONTAINS", "Returns whether a multi-value string has all the values of an array.",
+var mvContainsFunction = mvPredicate("MV_CONTAINS", AllOfThem, "Returns whether a multi-value string contains all values of an array.",
 	arrayContainsFunction, func(values, wanted *vector.Vector, i int) bool { return hasAll(values, i, wanted, i) })
 
-var mvOverlapFunction = mvPredicate("MV_OVERLAP", "Returns whether a multi-value string has a value of an array.",
+var mvOverlapFunction = mvPredicate("MV_OVERLAP", AnyOfThem, "Returns whether a multi-value string contains any value of an array.",
 	arrayOverlapFunction, func(values, wanted *vector.Vector, i int) bool { return hasAny(values, i, wanted, i) })
 
 // mvPredicate makes MV_CONTAINS or MV_OVERLAP. A NULL in the place of the array stands in
 // MV_CONTAINS for an array of a NULL, unless a column of arrays has it; in MV_OVERLAP it shares no
 // value with any row. Of an array that is no column it is what the function of arrays is; a column
 // of arrays that is NULL has no values; of what a function made that is NULL the result is.
-func mvPredicate(name, summary string, ofArray *Function, holds func(values, wanted *vector.Vector, i int) bool) *Function {
+func mvPredicate(name string, has HasValues, summary string, ofArray *Function,
+	holds func(values, wanted *vector.Vector, i int) bool) *Function {
 	return &Function{
-		Name: name, Min: 2, Max: 2, SeesLists: true, SeesNulls: true, Summary: summary,
-		Forms: listForms("array, array"),
-		Bind: func(b *binding) (Expr, error) {
-			if t := b.typ(1); t.IsTime() || t.Base == Boolean {
-				b.mismatch()
+		Name: name, Min: 2, Max: 2, SeesLists: true, SeesNulls: true, Summary: summary, HasValues: has,
+		Forms: ListForms("array, array"),
+		Bind: func(b *Binding) (Expr, error) {
+			if t := b.Type(1); t.IsTime() || t.Base == Boolean {
+				b.Mismatch()
 			}
-			if b.err != nil {
-				return nil, b.err
+			if b.Err != nil {
+				return nil, b.Err
 			}
-			if _, column := b.args[0].(*Column); b.typ(0).Base == Array && !column {
+			if _, column := b.Args[0].(*Column); b.Type(0).Base == Array && !column {
 				if ofArray == arrayOverlapFunction {
 					b.array(1, b.elem(0))
 				}
-				if b.err != nil {
-					return nil, b.err
+				if b.Err != nil {
+					return nil, b.Err
 				}
-				return NewCall(ofArray, b.args, b.at)
+				return NewCall(ofArray, b.Args, b.At)
 			}
 			b.valuesOrArray(0)
 			b.wanted(1)
-			return b.call(Of(Boolean).NotNull().OrNull(b.err == nil && MadeOfValues(b.args[0])))
+			return b.Call(Of(Boolean).NotNull().OrNull(b.Err == nil && MadeOfValues(b.Args[0])))
 		},
 		Kernel: func(c *Call, _ *Context) (Kernel, error) {
-			made, array, forNull := c.T.Nullable, isArrayAsText(c.Args[0]), name == "MV_CONTAINS" && !isArrayColumn(c.Args[1])
+			made, array, forNull := c.T.Nullable, isArrayAsText(c.Args[0]), has == AllOfThem && !isArrayColumn(c.Args[1])
 			return func(args []*vector.Vector, n int, _ vector.Bitmap) (*vector.Vector, error) {
-				r, values, wanted := newRows[int64](n), args[0], args[1]
-				for i := range r.out {
+				r, values, wanted := kernel.NewRows[int64](n), args[0], args[1]
+				for i := range r.Out {
 					empty := values.IsNull(i) || hasNoValue(values, i)
 					switch {
 					case made && values.IsNull(i):
-						r.null(i)
+						r.Null(i)
 					case wanted.IsNull(i):
-						r.out[i] = b2i(forNull && (empty && !array || !values.IsNull(i) && hasNull(values, i)))
+						r.Out[i] = kernel.Bool(forNull && (empty && !array || !values.IsNull(i) && hasNull(values, i)))
 					case array:
-						r.out[i] = b2i(holds(values, wanted, i))
+						r.Out[i] = kernel.Bool(holds(values, wanted, i))
 					case empty:
-						r.out[i] = b2i(asksForNull(wanted, i, name == "MV_CONTAINS"))
+						r.Out[i] = kernel.Bool(asksForNull(wanted, i, has == AllOfThem))
 					default:
-						r.out[i] = b2i(holds(values, wanted, i))
+						r.Out[i] = kernel.Bool(holds(values, wanted, i))
 					}
 				}
-				return r.vector(), nil
+				return r.Vector(), nil
 			}, nil
 		},
 	}
@@ -213,17 +214,17 @@ func hasNull(list *vector.Vector, i int) bool {
 func mvFilter(name, summary string, keep bool) *Function {
 	return &Function{
 		Name: name, Min: 2, Max: 2, SeesLists: true, SeesNulls: true, Summary: summary,
-		Forms: listForms("expr, array"),
-		Bind: func(b *binding) (Expr, error) {
-			if t := b.typ(1); t.Base != Array && t.Base != Null {
-				b.mismatch()
+		Forms: ListForms("expr, array"),
+		Bind: func(b *Binding) (Expr, error) {
+			if t := b.Type(1); t.Base != Array && t.Base != Null {
+				b.Mismatch()
 			}
-			if t := b.typ(0); t.IsNumeric() || t.IsTime() || t.Base == Boolean {
-				b.cast(0, Of(Varchar))
+			if t := b.Type(0); t.IsNumeric() || t.IsTime() || t.Base == Boolean {
+				b.Cast(0, Of(Varchar))
 			}
 			b.values(0)
 			b.wanted(1)
-			return b.call(MultiString)
+			return b.Call(MultiString)
 		},
 		Kernel: listBuilder(func(to *elements, args []*vector.Vector, i int) (bool, error) {
 			if args[1].IsNull(i) {
@@ -252,33 +253,33 @@ func keepValues(b *vector.Builder, values *vector.Vector, i int, keep func(k int
 
 var mvFilterRegexFunction = &Function{
 	Name: "MV_FILTER_REGEX", Min: 2, Max: 2, SeesLists: true,
-	Summary: "Keeps the values of a multi-value string that a regular expression matches.",
-	Forms:   listForms("expr, pattern"),
-	Bind: func(b *binding) (Expr, error) {
+	Summary: "Keeps the values of a multi-value string that match a regular expression.",
+	Forms:   ListForms("expr, pattern"),
+	Bind: func(b *Binding) (Expr, error) {
 		b.values(0)
-		b.regex(1)
-		return b.call(MultiString)
+		b.Pattern(1)
+		return b.Call(MultiString)
 	},
 	Kernel: func(c *Call, ctx *Context) (Kernel, error) {
-		p, err := regexArg(c, 1, ctx)
+		p, err := PatternOf(c, 1, ctx)
 		if err != nil {
 			return nil, err
 		}
-		return keepingKernel(c, ctx, p.matches)
+		return keepingKernel(c, ctx, p.Matches)
 	},
 }
 
 var mvFilterPrefixFunction = &Function{
 	Name: "MV_FILTER_PREFIX", Min: 2, Max: 2, SeesLists: true,
-	Summary: "Keeps the values of a multi-value string that start with a text.",
-	Forms:   listForms("expr, prefix"),
-	Bind: func(b *binding) (Expr, error) {
+	Summary: "Keeps the values of a multi-value string that start with a prefix.",
+	Forms:   ListForms("expr, prefix"),
+	Bind: func(b *Binding) (Expr, error) {
 		b.values(0)
-		b.constantText(1, "prefix")
-		return b.call(MultiString)
+		b.ConstantText(1, "prefix")
+		return b.Call(MultiString)
 	},
 	Kernel: func(c *Call, ctx *Context) (Kernel, error) {
-		x, _ := literalValue(c.Args[1])
+		x, _ := LiteralValue(c.Args[1])
 		prefix, _ := x.(string)
 		return keepingKernel(c, ctx, func(s string) (bool, error) { return strings.HasPrefix(s, prefix), nil })
 	},

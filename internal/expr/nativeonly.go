@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hengedb/henge/internal/expr/kernel"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/vector"
 )
@@ -17,7 +18,7 @@ var nativeOnlyFunctions = slices.Concat(nativeDoubleFunctions, nativeDouble2Func
 })
 
 func ofDouble(name string, f func(float64) float64) *Function {
-	return inDouble("$"+name, lower(name), "", f)
+	return inDouble("$"+name, strings.ToLower(name), "", f)
 }
 
 var nativeDoubleFunctions = []*Function{
@@ -39,7 +40,7 @@ func ulp(x float64) float64 {
 }
 
 func ofDoubles(name string, f func(x, y float64) float64) *Function {
-	return inDouble2("$"+name, lower(name), "", f)
+	return inDouble2("$"+name, strings.ToLower(name), "", f)
 }
 
 var nativeDouble2Functions = []*Function{
@@ -54,22 +55,22 @@ func int32Of(x float64) int32 { return int32(truncate(x)) }
 // wrappedFunction cuts a whole number to 32 bits, which wrap.
 var wrappedFunction = &Function{
 	Name: "$WRAPPED", Min: 1, Max: 1,
-	Bind: func(b *binding) (Expr, error) {
-		b.cast(0, Of(BigInt))
-		return b.strict(Of(BigInt))
+	Bind: func(b *Binding) (Expr, error) {
+		b.Cast(0, Of(BigInt))
+		return b.Strict(Of(BigInt))
 	},
-	Kernel: fixed(unary(func(x int64) int64 { return int64(int32(x)) })),
+	Kernel: Fixed(kernel.Unary(func(x int64) int64 { return int64(int32(x)) })),
 }
 
 // wholePowerFunction is x raised to the power of y in 64 bits, which wrap; y is not negative.
 var wholePowerFunction = &Function{
 	Name: "$WHOLE_POWER", NativeName: "^", Min: 2, Max: 2,
-	Bind: func(b *binding) (Expr, error) {
-		b.cast(0, Of(BigInt))
-		b.cast(1, Of(BigInt))
-		return b.strict(Of(BigInt))
+	Bind: func(b *Binding) (Expr, error) {
+		b.Cast(0, Of(BigInt))
+		b.Cast(1, Of(BigInt))
+		return b.Strict(Of(BigInt))
 	},
-	Kernel: fixed(failing2(func(x, y int64) (int64, bool, error) {
+	Kernel: Fixed(kernel.Failing2(func(x, y int64) (int64, bool, error) {
 		if y < 0 {
 			return 0, false, fault.InvalidInput("The exponent [%d] of a whole number must not be negative", y)
 		}
@@ -86,11 +87,11 @@ var wholePowerFunction = &Function{
 
 var signumFunction = &Function{
 	Name: "$SIGNUM", NativeName: "signum", Min: 1, Max: 1,
-	Bind: func(b *binding) (Expr, error) {
-		b.double(0)
-		return b.strict(Of(Double))
+	Bind: func(b *Binding) (Expr, error) {
+		b.Double(0)
+		return b.Strict(Of(Double))
 	},
-	Kernel: fixed(unary(func(x float64) float64 {
+	Kernel: Fixed(kernel.Unary(func(x float64) float64 {
 		switch {
 		case x > 0:
 			return 1
@@ -104,11 +105,11 @@ var signumFunction = &Function{
 // getExponentFunction is the exponent that a DOUBLE is kept with.
 var getExponentFunction = &Function{
 	Name: "$GET_EXPONENT", NativeName: "getexponent", Min: 1, Max: 1,
-	Bind: func(b *binding) (Expr, error) {
-		b.double(0)
-		return b.strict(Of(BigInt))
+	Bind: func(b *Binding) (Expr, error) {
+		b.Double(0)
+		return b.Strict(Of(BigInt))
 	},
-	Kernel: fixed(unary(func(x float64) int64 { return int64(math.Float64bits(x)>>52&0x7ff) - 1023 })),
+	Kernel: Fixed(kernel.Unary(func(x float64) int64 { return int64(math.Float64bits(x)>>52&0x7ff) - 1023 })),
 }
 
 // onlyElementFunction is what a list counts as in the place of a number: its element, if it has
@@ -116,7 +117,7 @@ var getExponentFunction = &Function{
 var onlyElementFunction = &Function{
 	Name: "$ONLY_ELEMENT", Min: 1, Max: 1, SeesLists: true,
 	Bind: bindElement,
-	Kernel: fixed(func(args []*vector.Vector, n int, valid vector.Bitmap) (*vector.Vector, error) {
+	Kernel: Fixed(func(args []*vector.Vector, n int, valid vector.Bitmap) (*vector.Vector, error) {
 		list, picks, has, some := args[0], make([]uint32, n), vector.NewBitmap(n), false
 		for i := range n {
 			if !valid.Get(i) {
@@ -130,7 +131,7 @@ var onlyElementFunction = &Function{
 		if !some {
 			return vector.Nulls(list.Type.Elem(), n), nil
 		}
-		return withValid(list.Child.Gather(picks), has), nil
+		return kernel.WithValid(list.Child.Gather(picks), has), nil
 	}),
 }
 
@@ -138,13 +139,13 @@ var onlyElementFunction = &Function{
 // one, else all of them in brackets.
 var listTextFunction = &Function{
 	Name: "$LIST_TEXT", Min: 1, Max: 1, SeesLists: true,
-	Bind: func(b *binding) (Expr, error) {
+	Bind: func(b *Binding) (Expr, error) {
 		b.array(0, Of(Varchar))
 		b.texts(0)
-		return b.call(Of(Varchar))
+		return b.Call(Of(Varchar))
 	},
-	Kernel: fixed(func(args []*vector.Vector, n int, valid vector.Bitmap) (*vector.Vector, error) {
-		list, out := args[0], newRows[string](n)
+	Kernel: Fixed(func(args []*vector.Vector, n int, valid vector.Bitmap) (*vector.Vector, error) {
+		list, out := args[0], kernel.NewRows[string](n)
 		var b strings.Builder
 		for i := range n {
 			if !valid.Get(i) {
@@ -153,9 +154,9 @@ var listTextFunction = &Function{
 			lo, hi := list.ListAt(i)
 			if hi-lo == 1 {
 				if list.Child.IsNull(lo) {
-					out.null(i)
+					out.Null(i)
 				} else {
-					out.out[i] = list.Child.StringAt(lo)
+					out.Out[i] = list.Child.StringAt(lo)
 				}
 				continue
 			}
@@ -172,9 +173,9 @@ var listTextFunction = &Function{
 				}
 			}
 			b.WriteByte(']')
-			out.out[i] = b.String()
+			out.Out[i] = b.String()
 		}
-		return out.vector(), nil
+		return out.Vector(), nil
 	}),
 }
 
@@ -182,10 +183,10 @@ var listTextFunction = &Function{
 // zero, whatever it divides.
 var safeDivideByZeroFunction = &Function{
 	Name: "$SAFE_DIVIDE", NativeName: "safe_divide", Min: 2, Max: 2,
-	Bind: func(b *binding) (Expr, error) {
-		b.double(0)
-		b.double(1)
-		return b.call(Of(Double))
+	Bind: func(b *Binding) (Expr, error) {
+		b.Double(0)
+		b.Double(1)
+		return b.Call(Of(Double))
 	},
-	Kernel: fixed(partial2(func(x, y float64) (float64, bool) { return x / y, y != 0 })),
+	Kernel: Fixed(kernel.Partial2(func(x, y float64) (float64, bool) { return x / y, y != 0 })),
 }

@@ -3,8 +3,8 @@ package expr
 import "github.com/hengedb/henge/internal/fault"
 
 // Expr is a typed scalar expression over the columns of one input. The concrete nodes are Column,
-// Literal, Call, Cast, Case, And, Or, Not, In, Each, Any, Loop and Element; nothing else implements
-// it. Nodes are immutable: rewrites build new ones.
+// Literal, Call, Cast, Case, And, Or, Not, In, Each, Any, Loop and Element; no other type
+// implements it. Nodes are immutable: rewrites build new ones.
 type Expr interface {
 	// Type returns the SQL type of the value.
 	Type() Type
@@ -25,7 +25,7 @@ type Literal struct {
 	T     Type
 }
 
-// Call applies a function of the catalog. Args already have the types the kernel takes: binding
+// Call applies a function of the catalog. Args already have the types of the kernel: binding
 // inserted the casts.
 type Call struct {
 	Fn   *Function
@@ -34,20 +34,20 @@ type Call struct {
 	At   fault.Span
 }
 
-// Cast converts X; what can't be converted becomes NULL, never an error.
+// Cast converts X; a value that cannot be converted becomes NULL, never an error.
 type Cast struct {
 	X Expr
 	T Type
-	// Implied says that a function takes X as T without saying so: native queries leave it out.
-	// Nothing else depends on it.
+	// Implied: a function implicitly converts X to T, so native queries omit the cast. Nothing else
+	// depends on it.
 	Implied bool
 }
 
 // When is one arm of a Case.
 type When struct{ Cond, Then Expr }
 
-// Case is the searched CASE: the first arm whose condition is true, else Else (nil: NULL). Arms not
-// taken are not evaluated.
+// Case is the searched CASE: the result of the first arm whose condition is true, else Else (nil:
+// NULL). Other arms are not evaluated.
 type Case struct {
 	Whens []When
 	Else  Expr
@@ -72,8 +72,8 @@ type In struct {
 }
 
 // Each maps Body over the values of the multi-value string Source; the result is multi-value again.
-// Inside Body, Element stands for one value; a row without values yields Body of NULL, and a row
-// whose only result is NULL has no values. When Body is multi-value itself, all its values count.
+// Inside Body, Element is one value. A row without values yields Body of NULL, and a row whose only
+// result is NULL has no values. If Body is multi-value itself, all its values are included.
 type Each struct {
 	Source Expr
 	Body   Expr
@@ -81,15 +81,15 @@ type Each struct {
 }
 
 // Any is the predicate on a multi-value string that is true if Body, a predicate of Element, is
-// true for some value, else NULL if it is for some, and false otherwise; for a row without values
-// it is Body of NULL.
+// true for at least one value, else NULL if Body is NULL for at least one value, and false
+// otherwise; for a row without values it is Body of NULL.
 type Any struct {
 	Source Expr
 	Body   Expr
 }
 
 // Element is the current value of the Each or Any that is Depth levels further out (0: the
-// innermost); a Loop is a level for each of its lists.
+// innermost). A Loop has one level per list.
 type Element struct {
 	Depth int
 	T     Type
@@ -101,7 +101,7 @@ func (e *Column) Type() Type { return e.T }
 // Type returns the type of the constant.
 func (e *Literal) Type() Type { return e.T }
 
-// Type returns the result type that binding found.
+// Type returns the result type that binding determined.
 func (e *Call) Type() Type { return e.T }
 
 // Type returns the target type.
@@ -143,3 +143,9 @@ func (*In) expr()      {}
 func (*Each) expr()    {}
 func (*Any) expr()     {}
 func (*Element) expr() {}
+
+// TextLiteral returns a constant string.
+func TextLiteral(s string) *Literal { return &Literal{Value: s, T: Of(Varchar).NotNull()} }
+
+// LongLiteral returns a constant BIGINT.
+func LongLiteral(x int64) Expr { return &Literal{Value: x, T: Of(BigInt).NotNull()} }

@@ -4,39 +4,46 @@ import (
 	"math"
 	"strconv"
 
+	"github.com/hengedb/henge/internal/expr/kernel"
 	"github.com/hengedb/henge/internal/vector"
 )
 
 // kept makes a function of one number whose result has the type of the argument: on whole numbers
 // long, on the rest double.
-func kept(name, native, summary string, forms []string, long func(int64) int64, double func(float64) float64) *Function {
+func kept(name, native, summary string, forms []string, long func(dst, src []int64), double func(dst, src []float64)) *Function {
 	return &Function{
 		Name: name, NativeName: native, Min: 1, Max: 1, Summary: summary, Forms: forms,
-		Bind:   bindKept,
-		Kernel: byType(unary(long), unary(double)),
+		Bind: bindKept,
+		Kernel: func(c *Call, ctx *Context) (Kernel, error) {
+			if c.Args[0].Type().Runtime() == vector.Long {
+				return kernel.Over(ctx.Reuse, long), nil
+			}
+			return kernel.Over(ctx.Reuse, double), nil
+		},
 	}
 }
 
-func bindKept(b *binding) (Expr, error) {
-	t := b.typ(0)
+func bindKept(b *Binding) (Expr, error) {
+	t := b.Type(0)
 	if t.Base == Null {
-		return b.args[0], nil
+		return b.Args[0], nil
 	}
-	b.number(0)
+	b.Number(0)
 	return b.rounded(t)
 }
 
 // The absolute value of the least BIGINT, which has no positive counterpart, is itself.
 var absFunction = kept("ABS", "", "Returns the absolute value.", []string{"$F(<NUMERIC>)", "$F(<DATETIME_INTERVAL>)"},
-	func(x int64) int64 { return max(x, -x) }, math.Abs)
+	absolutes, absoluteDoubles)
 
 var ceilForms = []string{"$F(<NUMERIC>)", "$F(<DATETIME_INTERVAL>)", "$F(<DATE> TO <TIME_UNIT>)", "$F(<TIMESTAMP> TO <TIME_UNIT>)"}
 
-var floorFunction = kept("FLOOR", "", "Returns the nearest whole number that is not greater.", ceilForms,
-	func(x int64) int64 { return x }, math.Floor)
+var floorFunction = kept("FLOOR", "", "Returns the largest integer not greater than the argument. With TO, rounds a timestamp "+
+	"down to a unit.", ceilForms, same, floors)
 
 var ceilFunction = func() *Function {
-	f := kept("CEIL", "", "Returns the nearest whole number that is not less.", ceilForms, func(x int64) int64 { return x }, math.Ceil)
+	f := kept("CEIL", "", "Returns the smallest integer not less than the argument. With TO, rounds a timestamp up "+
+		"to a unit.", ceilForms, same, ceilings)
 	f.Aliases = []string{"CEILING"}
 	return f
 }()
@@ -46,11 +53,17 @@ func inDouble(name, native, summary string, f func(float64) float64) *Function {
 	return &Function{
 		Name: name, NativeName: native, Min: 1, Max: 1, Summary: summary,
 		Forms: []string{"$F(<NUMERIC>)"},
-		Bind: func(b *binding) (Expr, error) {
-			b.double(0)
-			return b.strict(Of(Double))
+		Bind: func(b *Binding) (Expr, error) {
+			b.Double(0)
+			return b.Strict(Of(Double))
 		},
-		Kernel: fixed(unary(f)),
+		Kernel: func(_ *Call, ctx *Context) (Kernel, error) {
+			return kernel.Over(ctx.Reuse, func(dst, src []float64) {
+				for i, x := range src {
+					dst[i] = f(x)
+				}
+			}), nil
+		},
 	}
 }
 
@@ -103,17 +116,17 @@ func inDouble2(name, native, summary string, f func(x, y float64) float64) *Func
 	return &Function{
 		Name: name, NativeName: native, Min: 2, Max: 2, Summary: summary,
 		Forms: []string{"$F(<NUMERIC>, <NUMERIC>)"},
-		Bind: func(b *binding) (Expr, error) {
-			b.double(0)
-			b.double(1)
-			return b.strict(Of(Double))
+		Bind: func(b *Binding) (Expr, error) {
+			b.Double(0)
+			b.Double(1)
+			return b.Strict(Of(Double))
 		},
-		Kernel: fixed(binary(f)),
+		Kernel: Fixed(kernel.Binary(f)),
 	}
 }
 
 var powerFunction = inDouble2("POWER", "pow", "Returns x raised to the power of y.", javaPow)
-var atan2Function = inDouble2("ATAN2", "", "Returns the angle of the point (x, y), given y first.", math.Atan2)
+var atan2Function = inDouble2("ATAN2", "", "Returns the angle of the point (x, y) in radians. The first argument is y.", math.Atan2)
 
 // javaPow is math.Pow except where Java differs: one to the power of NaN or an infinity is NaN
 // there, and so is minus one's.
@@ -126,19 +139,19 @@ func javaPow(x, y float64) float64 {
 
 var logFunction = &Function{
 	Name: "LOG", Min: 1, Max: 2,
-	Summary: "Returns the logarithm to the base of the first of two arguments, or the natural logarithm of one.",
+	Summary: "Returns the logarithm of x to a base, by default the natural logarithm.",
 	Forms:   []string{"$F(<NUMERIC>)", "$F(<NUMERIC>, <NUMERIC>)"},
-	Bind: func(b *binding) (Expr, error) {
-		for i := range b.args {
-			b.double(i)
+	Bind: func(b *Binding) (Expr, error) {
+		for i := range b.Args {
+			b.Double(i)
 		}
-		return b.strict(Of(Double))
+		return b.Strict(Of(Double))
 	},
 	Kernel: func(c *Call, _ *Context) (Kernel, error) {
 		if len(c.Args) == 1 {
-			return unary(naturalLog), nil
+			return kernel.Unary(naturalLog), nil
 		}
-		return binary(func(base, x float64) float64 { return naturalLog(x) / naturalLog(base) }), nil
+		return kernel.Binary(func(base, x float64) float64 { return naturalLog(x) / naturalLog(base) }), nil
 	},
 }
 
@@ -146,46 +159,46 @@ var signFunction = &Function{
 	Name: "SIGN", Min: 1, Max: 1,
 	Summary: "Returns -1, 0 or 1 for a negative number, zero and a positive one.",
 	Forms:   []string{"$F(<NUMERIC>)"},
-	Bind: func(b *binding) (Expr, error) {
-		b.number(0)
-		return b.strict(Of(Integer))
+	Bind: func(b *Binding) (Expr, error) {
+		b.Number(0)
+		return b.Strict(Of(Integer))
 	},
 	Kernel: byType(
-		unary(func(x int64) int64 { return b2i(x > 0) - b2i(x < 0) }),
-		unary(func(x float64) int64 { return b2i(x > 0) - b2i(x < 0) })),
+		kernel.Unary(func(x int64) int64 { return kernel.Bool(x > 0) - kernel.Bool(x < 0) }),
+		kernel.Unary(func(x float64) int64 { return kernel.Bool(x > 0) - kernel.Bool(x < 0) })),
 }
 
 var piFunction = &Function{
 	Name: "PI", Min: 0, Max: 0,
 	Summary: "Returns the constant pi.",
 	Forms:   []string{"$F"},
-	Bind:    func(*binding) (Expr, error) { return &Literal{Value: math.Pi, T: Of(Double).NotNull()}, nil },
+	Bind:    func(*Binding) (Expr, error) { return &Literal{Value: math.Pi, T: Of(Double).NotNull()}, nil },
 }
 
 var divFunction = &Function{
 	Name: "DIV", Min: 2, Max: 2,
-	Summary: "Returns x divided by y, cut to a whole number.",
+	Summary: "Returns the integer part of x divided by y.",
 	Forms:   []string{"$F(<NUMERIC>, <NUMERIC>)"},
-	Bind: func(b *binding) (Expr, error) {
+	Bind: func(b *Binding) (Expr, error) {
 		whole := true
-		for i := range b.args {
-			b.number(i)
-			whole = whole && (b.typ(i).IsInteger() || b.typ(i).Base == Null)
+		for i := range b.Args {
+			b.Number(i)
+			whole = whole && (b.Type(i).IsInteger() || b.Type(i).Base == Null)
 		}
-		for i := range b.args {
+		for i := range b.Args {
 			if whole {
-				b.cast(i, Of(BigInt))
+				b.Cast(i, Of(BigInt))
 			} else {
-				b.cast(i, Of(Double))
+				b.Cast(i, Of(Double))
 			}
 		}
-		return b.strict(Of(BigInt))
+		return b.Strict(Of(BigInt))
 	},
 	Kernel: func(c *Call, _ *Context) (Kernel, error) {
 		if c.Args[0].Type().Runtime() == vector.Long {
 			return divideInts, nil
 		}
-		return failing2(func(x, y float64) (int64, bool, error) {
+		return kernel.Failing2(func(x, y float64) (int64, bool, error) {
 			if y == 0 {
 				return 0, false, errDivisionByZero()
 			}
@@ -198,38 +211,38 @@ var safeDivideFunction = &Function{
 	Name: "SAFE_DIVIDE", Min: 2, Max: 2,
 	Summary: "Returns x divided by y, or NULL if y is zero.",
 	Forms:   []string{"$F(<NUMERIC>, <NUMERIC>)"},
-	Bind: func(b *binding) (Expr, error) {
-		if b.typ(0).IsNumeric() && b.typ(1).IsCharacter() {
-			b.cast(1, Of(Decimal))
+	Bind: func(b *Binding) (Expr, error) {
+		if b.Type(0).IsNumeric() && b.Type(1).IsCharacter() {
+			b.Cast(1, Of(Decimal))
 		}
-		t, _ := arithmeticType(b.typ(0), b.typ(1))
-		for i := range b.args {
-			b.exactNumber(i)
+		t, _ := arithmeticType(b.Type(0), b.Type(1))
+		for i := range b.Args {
+			b.ExactNumber(i)
 		}
-		for i := range b.args {
+		for i := range b.Args {
 			if t.IsInteger() {
-				b.cast(i, Of(BigInt))
+				b.Cast(i, Of(BigInt))
 			} else {
-				b.cast(i, Of(Double))
+				b.Cast(i, Of(Double))
 			}
 		}
 		if t.Base != Float {
-			return b.call(t.OrNull(true))
+			return b.Call(t.OrNull(true))
 		}
-		e, err := b.call(Of(Double))
+		e, err := b.Call(Of(Double))
 		if err != nil {
 			return nil, err
 		}
 		return &Cast{X: e, T: Of(Float)}, nil
 	},
 	Kernel: byType(
-		partial2(func(x, y int64) (int64, bool) {
+		kernel.Partial2(func(x, y int64) (int64, bool) {
 			if y == 0 {
 				return 0, false
 			}
 			return x / y, true
 		}),
-		partial2(func(x, y float64) (float64, bool) {
+		kernel.Partial2(func(x, y float64) (float64, bool) {
 			if y != 0 {
 				return x / y, true
 			}
@@ -240,38 +253,39 @@ var safeDivideFunction = &Function{
 // toPlaces is the kernel of functions that take a number to some decimal places; without these to a
 // whole one.
 func toPlaces(
-	long func(x, places int64) int64, whole func(x float64) float64, double func(x float64, places int64) float64,
+	long func(x, places int64) int64, whole func(dst, src []float64), double func(x float64, places int64) float64,
 ) func(*Call, *Context) (Kernel, error) {
-	return func(c *Call, _ *Context) (Kernel, error) {
+	return func(c *Call, ctx *Context) (Kernel, error) {
 		switch isLong, given := c.Args[0].Type().Runtime() == vector.Long, len(c.Args) > 1; {
 		case isLong && given:
-			return binary(long), nil
+			return kernel.Binary(long), nil
 		case isLong:
-			return unary(func(x int64) int64 { return x }), nil
+			return kernel.Over(ctx.Reuse, same), nil
 		case given:
-			return binary(double), nil
+			return kernel.Binary(double), nil
 		}
-		return unary(whole), nil
+		return kernel.Over(ctx.Reuse, whole), nil
 	}
 }
 
 var roundFunction = &Function{
 	Name: "ROUND", Min: 1, Max: 2, RefusesNull: true,
-	Summary: "Rounds to a number of decimal places, half away from zero. A negative number of places rounds to tens, hundreds and so on.",
-	Forms:   []string{"$F(<NUMERIC>, [<INTEGER>])"},
-	Bind:    bindPlaces,
-	Kernel:  toPlaces(roundLong, func(x float64) float64 { return roundDouble(x, 0) }, roundDouble),
+	Summary: "Rounds to a number of decimal places, half away from zero. A negative number of places rounds to tens, hundreds " +
+		"and so on.",
+	Forms:  []string{"$F(<NUMERIC>, [<INTEGER>])"},
+	Bind:   bindPlaces,
+	Kernel: toPlaces(roundLong, rounds, roundDouble),
 }
 
 // bindPlaces binds ROUND and TRUNCATE: the result has the type of the first argument.
-func bindPlaces(b *binding) (Expr, error) {
-	t := b.typ(0)
+func bindPlaces(b *Binding) (Expr, error) {
+	t := b.Type(0)
 	if t.Base == Null {
 		t = Of(Integer)
 	}
-	b.exactNumber(0)
-	if b.has(1) {
-		b.whole(1)
+	b.ExactNumber(0)
+	if b.Has(1) {
+		b.Whole(1)
 	}
 	return b.rounded(t)
 }
@@ -359,10 +373,11 @@ func roundLong(x, places int64) int64 {
 
 var truncateFunction = &Function{
 	Name: "TRUNCATE", Aliases: []string{"TRUNC"}, Min: 1, Max: 2, RefusesNull: true,
-	Summary: "Cuts a number to a number of decimal places, toward zero. A negative number of places cuts to tens, hundreds and so on.",
-	Forms:   []string{"$F(<NUMERIC>, [<INTEGER>])"},
-	Bind:    bindPlaces,
-	Kernel:  toPlaces(truncateLong, func(x float64) float64 { return float64(truncate(x)) }, truncateDouble),
+	Summary: "Truncates a number toward zero to a number of decimal places. A negative number of places truncates to tens, " +
+		"hundreds and so on.",
+	Forms:  []string{"$F(<NUMERIC>, [<INTEGER>])"},
+	Bind:   bindPlaces,
+	Kernel: toPlaces(truncateLong, truncates, truncateDouble),
 }
 
 func truncateLong(x, places int64) int64 {

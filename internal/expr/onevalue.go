@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"github.com/hengedb/henge/internal/expr/kernel"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/vector"
 )
@@ -10,12 +11,12 @@ import (
 // says that they are not to be made value by value.
 var oneValueFunction = &Function{
 	Name: "$ONE_VALUE", Min: 2, Max: 2, SeesLists: true,
-	Bind: func(b *binding) (Expr, error) {
-		b.constantText(1, "name")
+	Bind: func(b *Binding) (Expr, error) {
+		b.ConstantText(1, "name")
 		return bindElement(b)
 	},
 	Kernel: func(c *Call, _ *Context) (Kernel, error) {
-		name, _ := literalValue(c.Args[1])
+		name, _ := LiteralValue(c.Args[1])
 		return func(args []*vector.Vector, n int, valid vector.Bitmap) (*vector.Vector, error) {
 			list, picks, has := args[0], make([]uint32, n), vector.NewBitmap(n)
 			for i := range n {
@@ -35,7 +36,7 @@ var oneValueFunction = &Function{
 			if list.Child.Len == 0 {
 				return vector.Nulls(list.Type.Elem(), n), nil
 			}
-			return withValid(list.Child.Gather(picks), has), nil
+			return kernel.WithValid(list.Child.Gather(picks), has), nil
 		}, nil
 	},
 }

@@ -8,8 +8,8 @@ import (
 // Functions have room for so much text in the rows that are computed at once (textroom.go). Rows
 // with long texts are computed fewer at once: where a batch has no room, its halves have.
 
-// IsForFewerRows reports whether an error of Eval or Filter is that the rows of the batch make too
-// much at once.
+// IsForFewerRows reports whether an error of Eval or Filter means that the results for the batch
+// are too large, so that the caller can retry with fewer rows.
 func IsForFewerRows(err error) bool {
 	f := fault.Find(err)
 	return f != nil && f.Legacy == fault.LegacyResourceLimit

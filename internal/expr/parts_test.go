@@ -1,10 +1,12 @@
-package expr
+package expr_test
 
 import (
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/expr/catalog"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/vector"
 )
@@ -12,13 +14,13 @@ import (
 // Where the texts of a batch have no room together, conditions and numbers are computed for fewer
 // rows at once.
 func TestLongTextsAreComputedInParts(t *testing.T) {
-	s := &Column{Index: 1, Name: "s", T: Of(Varchar)}
-	reverse := &Call{Fn: MustLookup("REVERSE"), Args: []Expr{s}, T: Of(Varchar)}
-	length, err := NewCall(MustLookup("LENGTH"), []Expr{reverse}, fault.Span{})
+	s := &expr.Column{Index: 1, Name: "s", T: expr.Of(expr.Varchar)}
+	reverse := &expr.Call{Fn: catalog.MustLookup("REVERSE"), Args: []expr.Expr{s}, T: expr.Of(expr.Varchar)}
+	length, err := expr.NewCall(catalog.MustLookup("LENGTH"), []expr.Expr{reverse}, fault.Span{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	long, err := NewCompare(">", length, longConstant(7), fault.Span{})
+	long, err := expr.NewCompare(">", length, expr.LongLiteral(7), fault.Span{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,11 +39,11 @@ func TestLongTextsAreComputedInParts(t *testing.T) {
 	for room, problem := range map[int64]string{
 		1000: "<nil>", 9: "<nil>", 8: "Function [REVERSE] makes strings of more than [8] bytes together for rows that are computed at once",
 	} {
-		numbers, err := Compile(length, &Context{TextRoom: room, Reuse: true})
+		numbers, err := expr.Compile(length, &expr.Context{TextRoom: room, Reuse: true})
 		if err != nil {
 			t.Fatal(err)
 		}
-		condition, err := Compile(long, &Context{TextRoom: room})
+		condition, err := expr.Compile(long, &expr.Context{TextRoom: room})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -73,22 +75,22 @@ func TestLongTextsAreComputedInParts(t *testing.T) {
 		}
 	}
 
-	never, err := NewCompare(">", length, longConstant(9), fault.Span{})
+	never, err := expr.NewCompare(">", length, expr.LongLiteral(9), fault.Span{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	none, err := Compile(never, &Context{TextRoom: 9})
+	none, err := expr.Compile(never, &expr.Context{TextRoom: 9})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if rows, err := none.Filter(batch(nil)); err != nil || rows == nil || len(rows) != 0 {
 		t.Errorf("rows %v, %v; want none, and not nil, which stands for all", rows, err)
 	}
-	texts, err := Compile(reverse, &Context{TextRoom: 20})
+	texts, err := expr.Compile(reverse, &expr.Context{TextRoom: 20})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := texts.Eval(batch(nil)); !IsForFewerRows(err) {
+	if _, err := texts.Eval(batch(nil)); !expr.IsForFewerRows(err) {
 		t.Errorf("texts: %v, want an error that asks for fewer rows", err)
 	}
 }

@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"github.com/hengedb/henge/internal/expr/kernel"
 	"github.com/hengedb/henge/internal/vector"
 )
 
@@ -12,14 +13,14 @@ import (
 const pieceBytes = 2 << 20
 
 // inPieces makes a kernel one that gets long texts in pieces.
-func inPieces(x *Call, kernel Kernel, ctx *Context) Kernel {
+func inPieces(x *Call, run Kernel, ctx *Context) Kernel {
 	if !readsTexts(x) {
-		return kernel
+		return run
 	}
 	t, room := x.T.Runtime(), ctx.textRoom()
 	return func(args []*vector.Vector, n int, valid vector.Bitmap) (*vector.Vector, error) {
 		if textOf(args) <= pieceBytes {
-			return kernel(args, n, valid)
+			return run(args, n, valid)
 		}
 		out, made := vector.NewBatchBuilder([]vector.Type{t}, n), int64(0)
 		for lo := 0; lo < n; {
@@ -27,7 +28,7 @@ func inPieces(x *Call, kernel Kernel, ctx *Context) Kernel {
 				return nil, err
 			}
 			hi := pieceEnd(args, lo, n)
-			v, err := runPiece(kernel, args, lo, hi, valid)
+			v, err := runPiece(run, args, lo, hi, valid)
 			if err != nil {
 				return nil, err
 			}
@@ -41,15 +42,15 @@ func inPieces(x *Call, kernel Kernel, ctx *Context) Kernel {
 	}
 }
 
-func runPiece(kernel Kernel, args []*vector.Vector, lo, hi int, valid vector.Bitmap) (*vector.Vector, error) {
+func runPiece(run Kernel, args []*vector.Vector, lo, hi int, valid vector.Bitmap) (*vector.Vector, error) {
 	piece := make([]*vector.Vector, len(args))
 	for i, a := range args {
 		piece[i] = a.Slice(lo, hi)
 	}
 	if valid != nil {
-		valid = validRows(piece, hi-lo)
+		valid = kernel.ValidRows(piece, hi-lo)
 	}
-	return kernel(piece, hi-lo, valid)
+	return run(piece, hi-lo, valid)
 }
 
 // readsTexts reports whether an argument of a call is a text.

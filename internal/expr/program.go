@@ -4,8 +4,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// Program evaluates one expression over batches. It is for one goroutine at a time; Clone gives
-// another for a second one.
+// Program evaluates one expression over batches. Only one goroutine at a time may use it; Clone
+// returns a program for another goroutine.
 type Program struct {
 	root    node
 	e       Expr
@@ -15,8 +15,8 @@ type Program struct {
 	shared  *made // by expressions that come several times; those of Programs have it in common
 }
 
-// Compile makes a program of e. The tree need not have been folded, but what Fold finds out is not
-// found out again per batch.
+// Compile compiles e into a program. The tree need not be folded, but folding avoids repeated work
+// per batch.
 func Compile(e Expr, ctx *Context) (*Program, error) {
 	list, err := CompileTogether([]Expr{e}, ctx)
 	if err != nil {
@@ -28,16 +28,15 @@ func Compile(e Expr, ctx *Context) (*Program, error) {
 // Clone returns a program of the same expression for another goroutine.
 func (p *Program) Clone() (*Program, error) { return Compile(p.e, p.ctx) }
 
-// Made returns how many bytes of strings and elements of arrays the functions of the expression
-// have made for the last batch.
+// Made returns the bytes of strings and array elements that the functions of the expression created
+// for the last batch.
 func (p *Program) Made() int64 { return p.made.bytes + p.shared.bytes }
 
 // Type returns the type of the values.
 func (p *Program) Type() Type { return p.e.Type() }
 
-// Eval computes the expression for the rows of b that count. The result has b.Rows() rows, dense,
-// whatever selection b has. If texts or lists are too much at once the caller may ask for fewer
-// rows (IsForFewerRows).
+// Eval computes the expression for the selected rows of b. The result is dense and has b.Rows()
+// rows. If strings or lists are too large, the caller can retry with fewer rows (IsForFewerRows).
 func (p *Program) Eval(b *vector.Batch) (*vector.Vector, error) {
 	v, err := p.root.eval(p.frame(b))
 	if err != nil && p.inHalves(b, err) {
@@ -51,8 +50,8 @@ func (p *Program) inHalves(b *vector.Batch, err error) bool {
 	return b.Rows() > 1 && p.Type().Runtime().IsNumeric() && IsForFewerRows(err)
 }
 
-// Filter returns the row numbers of b, ascending, that count and for which the expression, a
-// predicate, is true. The slice is the caller's, and not nil.
+// Filter returns the numbers of the selected rows of b for which the expression, a predicate, is
+// true, in ascending order. The caller owns the slice, which is not nil.
 func (p *Program) Filter(b *vector.Batch) ([]uint32, error) {
 	sel, err := filter(p.root, p.frame(b))
 	if err != nil && b.Rows() > 1 && IsForFewerRows(err) {

@@ -7,8 +7,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// Programs evaluate several expressions over the same batches. What comes several times in them is
-// computed once for a batch. They are for one goroutine at a time.
+// Programs evaluate several expressions over the same batches. Common subexpressions are computed
+// once per batch. Only one goroutine at a time may use them.
 type Programs struct {
 	list   []*Program
 	shared *made
@@ -17,7 +17,7 @@ type Programs struct {
 	at     *frame // those that count
 }
 
-// CompileTogether makes programs of a list of expressions.
+// CompileTogether compiles a list of expressions.
 func CompileTogether(list []Expr, ctx *Context) (*Programs, error) {
 	if ctx == nil {
 		ctx = &Context{}
@@ -44,7 +44,7 @@ func CompileTogether(list []Expr, ctx *Context) (*Programs, error) {
 	return g, nil
 }
 
-// Begin says that what follows is about the rows of b, which stay as they are up to End or the next
+// Begin starts the evaluation over the rows of b, which must not change until End or the next
 // Begin.
 func (g *Programs) Begin(b *vector.Batch) {
 	g.shared.bytes = 0
@@ -55,8 +55,7 @@ func (g *Programs) Begin(b *vector.Batch) {
 	}
 }
 
-// Narrow says that of the rows with which Begin was called only those of sel are left, and that
-// batches hold no others from now on.
+// Narrow restricts the rows of Begin to those of sel; later batches contain only these rows.
 func (g *Programs) Narrow(sel []uint32) {
 	if g.rows != nil {
 		g.rows = g.rows.narrow(slices.Clone(sel))
@@ -64,13 +63,13 @@ func (g *Programs) Narrow(sel []uint32) {
 	}
 }
 
-// Shares reports whether some expression comes several times.
+// Shares reports whether the expressions have common subexpressions.
 func (g *Programs) Shares() bool { return g.shares }
 
-// End drops what was computed for the present batch.
+// End drops the results for the current batch.
 func (g *Programs) End() { g.rows, g.at = nil, nil }
 
-// Eval computes expression i for the rows of b, with which Begin was called, as Program.Eval does.
+// Eval computes expression i for the rows of b, the batch of Begin, like Program.Eval.
 func (g *Programs) Eval(i int, b *vector.Batch) (*vector.Vector, error) {
 	p := g.list[i]
 	p.made.bytes = 0
@@ -83,8 +82,8 @@ func (g *Programs) Eval(i int, b *vector.Batch) (*vector.Vector, error) {
 	return v, err
 }
 
-// Filter is Program.Filter of expression i, whose selection may be another than that with which
-// Begin was called. Columns that no expression before has looked at may be new in b.
+// Filter is Program.Filter for expression i. The selection of b may differ from that of Begin, and
+// columns that no earlier expression has read may be new in b.
 func (g *Programs) Filter(i int, b *vector.Batch) ([]uint32, error) {
 	p := g.list[i]
 	p.made.bytes = 0
@@ -101,8 +100,8 @@ func (g *Programs) Filter(i int, b *vector.Batch) ([]uint32, error) {
 	return selected(sel, b.Sel, err)
 }
 
-// Made returns how many bytes of strings and elements of arrays the functions of the expressions
-// that were evaluated have made for the present batch.
+// Made returns the bytes of strings and array elements that the functions of the evaluated
+// expressions created for the current batch.
 func (g *Programs) Made() int64 {
 	sum := g.shared.bytes
 	for _, p := range g.list {

@@ -13,7 +13,7 @@ import (
 // A program that may use memory again releases its results with the next evaluation.
 func TestResultsAreReleasedWithTheNextEvaluation(t *testing.T) {
 	x := &Column{Name: "x", T: Of(BigInt).NotNull()}
-	sum, err := NewCall(MustLookup("+"), []Expr{x, &Literal{Value: int64(1), T: Of(BigInt).NotNull()}}, fault.Span{})
+	sum, err := NewCall(addFunction, []Expr{x, &Literal{Value: int64(1), T: Of(BigInt).NotNull()}}, fault.Span{})
 	if err != nil {
 		t.Fatal(err)
 	}

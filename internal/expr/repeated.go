@@ -107,7 +107,7 @@ func (r *repeats) met(e Expr) bool {
 func (r *repeats) shares(e Expr) bool {
 	switch x := e.(type) {
 	case *Call:
-		if _, compares := comparisonOf(x.Fn); compares || isCheap(x.Fn.entry()) {
+		if _, compares := comparisonOf(x.Fn); compares || isCheap(x.Fn.Entry()) {
 			return false
 		}
 	case *Cast, *Case, *Each, *Any, *Loop:
@@ -120,7 +120,7 @@ func (r *repeats) shares(e Expr) bool {
 
 func isCheap(fn *Function) bool {
 	switch fn {
-	case isNullFunction, isNotNullFunction, isTrueFunction, isFalseFunction, isNotTrueFunction, isNotFalseFunction, coalesceFunction:
+	case isNullFunction, isNotNullFunction, isTrueFunction, isFalseFunction, isNotTrueFunction, isNotFalseFunction, CoalesceFunction:
 		return true
 	}
 	return false
@@ -157,7 +157,7 @@ func (r *repeats) factsOf(e Expr) repeatFacts {
 	})
 	switch x := e.(type) {
 	case *Call:
-		f.key = mix(mix(f.key, 4), maphash.String(repeatSeed, x.Fn.entry().Name))
+		f.key = mix(mix(f.key, 4), maphash.String(repeatSeed, x.Fn.Entry().Name))
 		volatile = volatile || x.Fn.Volatile
 		f.weight++
 		if c := x.Fn.Name[0]; c >= 'A' && c <= 'Z' || c == '$' {

@@ -1,4 +1,4 @@
-package expr
+package expr_test
 
 import (
 	"errors"
@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/vector"
 )
@@ -19,8 +20,8 @@ type probe struct {
 
 var errRefused = errors.New("refused")
 
-func (p *probe) call(e Expr, volatile bool) Expr {
-	fn := &Function{Name: "PROBE", Min: 1, Max: 1, Volatile: volatile, Kernel: func(*Call, *Context) (Kernel, error) {
+func (p *probe) call(e expr.Expr, volatile bool) expr.Expr {
+	fn := &expr.Function{Name: "PROBE", Min: 1, Max: 1, Volatile: volatile, Kernel: func(*expr.Call, *expr.Context) (expr.Kernel, error) {
 		return func(args []*vector.Vector, n int, valid vector.Bitmap) (*vector.Vector, error) {
 			p.rows += n
 			out := make([]int64, n)
@@ -32,12 +33,12 @@ func (p *probe) call(e Expr, volatile bool) Expr {
 			return vector.FromLongs(out), nil
 		}, nil
 	}}
-	return &Call{Fn: fn, Args: []Expr{e}, T: Of(BigInt)}
+	return &expr.Call{Fn: fn, Args: []expr.Expr{e}, T: expr.Of(expr.BigInt)}
 }
 
-func repeatCompare(t *testing.T, op string, a Expr, n int64) Expr {
+func repeatCompare(t *testing.T, op string, a expr.Expr, n int64) expr.Expr {
 	t.Helper()
-	e, err := NewCompare(op, a, &Literal{Value: n, T: Of(BigInt).NotNull()}, fault.Span{})
+	e, err := expr.NewCompare(op, a, &expr.Literal{Value: n, T: expr.Of(expr.BigInt).NotNull()}, fault.Span{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,9 +49,12 @@ func repeatTens() *vector.Batch {
 	return &vector.Batch{N: 10, Cols: []*vector.Vector{vector.FromLongs([]int64{0, 1, 2, 3, 4, 5, 6, 7, 8, 9})}}
 }
 
-func evalTogether(t *testing.T, b *vector.Batch, list ...Expr) ([][]any, error) {
+// byRows has expressions computed for rows only, so that what they are asked for can be counted.
+func byRows() *expr.Context { return &expr.Context{Entries: true} }
+
+func evalTogether(t *testing.T, ctx *expr.Context, b *vector.Batch, list ...expr.Expr) ([][]any, error) {
 	t.Helper()
-	g, err := CompileTogether(list, nil)
+	g, err := expr.CompileTogether(list, ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,14 +73,9 @@ func evalTogether(t *testing.T, b *vector.Batch, list ...Expr) ([][]any, error) 
 	return out, nil
 }
 
-func evalUnshared(t *testing.T, b *vector.Batch, e Expr) *vector.Vector {
+func evalUnshared(t *testing.T, b *vector.Batch, e expr.Expr) *vector.Vector {
 	t.Helper()
-	c := &compiler{ctx: &Context{}, slots: map[int]int{}, made: &made{}}
-	root, err := c.compile(e)
-	if err != nil {
-		t.Fatal(err)
-	}
-	v, err := (&Program{root: root, e: e, columns: c.columns, made: c.made, shared: &made{}}).Eval(b)
+	v, err := expr.EvalUnshared(e, b)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,50 +85,52 @@ func evalUnshared(t *testing.T, b *vector.Batch, e Expr) *vector.Vector {
 // An expression that comes several times is evaluated once for each row of a batch for which some
 // place of it is, and for no other row.
 func TestRepeatedExpressionsAreComputedOnce(t *testing.T) {
-	column := &Column{Index: 0, Name: "a", T: Of(BigInt)}
-	is := func(op string, e Expr, n int64) Expr { return repeatCompare(t, op, e, n) }
+	column := &expr.Column{Index: 0, Name: "a", T: expr.Of(expr.BigInt)}
+	is := func(op string, e expr.Expr, n int64) expr.Expr { return repeatCompare(t, op, e, n) }
 	for _, c := range []struct {
 		name string
-		make func(x func() Expr) []Expr
+		make func(x func() expr.Expr) []expr.Expr
 		rows int
 	}{
-		{"several columns", func(x func() Expr) []Expr { return []Expr{x(), x(), &Cast{X: x(), T: Of(Varchar)}} }, 10},
-		{"conditions of AND", func(x func() Expr) []Expr {
-			return []Expr{&And{Terms: []Expr{is(">", x(), 4), is("<", x(), 12), is("<>", x(), 8)}}}
+		{"several columns", func(x func() expr.Expr) []expr.Expr {
+			return []expr.Expr{x(), x(), &expr.Cast{X: x(), T: expr.Of(expr.Varchar)}}
 		}, 10},
-		{"conditions of OR", func(x func() Expr) []Expr {
-			return []Expr{&Or{Terms: []Expr{is("<", x(), 4), is(">", x(), 12), is("=", x(), 8)}}}
+		{"conditions of AND", func(x func() expr.Expr) []expr.Expr {
+			return []expr.Expr{&expr.And{Terms: []expr.Expr{is(">", x(), 4), is("<", x(), 12), is("<>", x(), 8)}}}
 		}, 10},
-		{"behind another condition", func(x func() Expr) []Expr {
-			return []Expr{&And{Terms: []Expr{is(">", column, 4), is("<>", x(), 12), is("<>", x(), 14), is("<>", x(), 16)}}}
+		{"conditions of OR", func(x func() expr.Expr) []expr.Expr {
+			return []expr.Expr{&expr.Or{Terms: []expr.Expr{is("<", x(), 4), is(">", x(), 12), is("=", x(), 8)}}}
+		}, 10},
+		{"behind another condition", func(x func() expr.Expr) []expr.Expr {
+			return []expr.Expr{&expr.And{Terms: []expr.Expr{is(">", column, 4), is("<>", x(), 12), is("<>", x(), 14), is("<>", x(), 16)}}}
 		}, 5},
-		{"conditions of CASE", func(x func() Expr) []Expr {
-			whens := []When{{is("<", column, 3), column}, {is("<", x(), 12), x()}, {is("<", x(), 16), x()}}
-			return []Expr{&Case{Whens: whens, Else: x(), T: Of(BigInt)}}
+		{"conditions of CASE", func(x func() expr.Expr) []expr.Expr {
+			whens := []expr.When{{is("<", column, 3), column}, {is("<", x(), 12), x()}, {is("<", x(), 16), x()}}
+			return []expr.Expr{&expr.Case{Whens: whens, Else: x(), T: expr.Of(expr.BigInt)}}
 		}, 7},
-		{"arms of CASE that no row takes", func(x func() Expr) []Expr {
-			return []Expr{&Case{Whens: []When{{is("<", column, 100), column}}, Else: x(), T: Of(BigInt)},
-				&Case{Whens: []When{{is(">", column, 100), x()}}, T: Of(BigInt)}}
+		{"arms of CASE that no row takes", func(x func() expr.Expr) []expr.Expr {
+			return []expr.Expr{&expr.Case{Whens: []expr.When{{is("<", column, 100), column}}, Else: x(), T: expr.Of(expr.BigInt)},
+				&expr.Case{Whens: []expr.When{{is(">", column, 100), x()}}, T: expr.Of(expr.BigInt)}}
 		}, 0},
-		{"COALESCE after what is not NULL", func(x func() Expr) []Expr {
-			return []Expr{&Call{Fn: coalesceFunction, Args: []Expr{column, x(), x()}, T: Of(BigInt)}}
+		{"COALESCE after what is not NULL", func(x func() expr.Expr) []expr.Expr {
+			return []expr.Expr{&expr.Call{Fn: expr.CoalesceFunction, Args: []expr.Expr{column, x(), x()}, T: expr.Of(expr.BigInt)}}
 		}, 0},
-		{"a column after arms of CASE", func(x func() Expr) []Expr {
-			return []Expr{&Case{Whens: []When{{is("<", column, 4), x()}}, T: Of(BigInt)}, x(), x()}
+		{"a column after arms of CASE", func(x func() expr.Expr) []expr.Expr {
+			return []expr.Expr{&expr.Case{Whens: []expr.When{{is("<", column, 4), x()}}, T: expr.Of(expr.BigInt)}, x(), x()}
 		}, 14},
-		{"arms of CASE after a column", func(x func() Expr) []Expr {
-			return []Expr{x(), &Case{Whens: []When{{is("<", column, 4), x()}}, Else: x(), T: Of(BigInt)}}
+		{"arms of CASE after a column", func(x func() expr.Expr) []expr.Expr {
+			return []expr.Expr{x(), &expr.Case{Whens: []expr.When{{is("<", column, 4), x()}}, Else: x(), T: expr.Of(expr.BigInt)}}
 		}, 10},
-		{"within each other", func(x func() Expr) []Expr {
-			y := func() Expr { return &Cast{X: x(), T: Of(Varchar)} }
-			return []Expr{y(), y(), x()}
+		{"within each other", func(x func() expr.Expr) []expr.Expr {
+			y := func() expr.Expr { return &expr.Cast{X: x(), T: expr.Of(expr.Varchar)} }
+			return []expr.Expr{y(), y(), x()}
 		}, 10},
 	} {
 		p := &probe{}
-		once := p.call(column, false).(*Call)
-		x := func() Expr { copied := *once; return &copied }
+		once := p.call(column, false).(*expr.Call)
+		x := func() expr.Expr { copied := *once; return &copied }
 		list := c.make(x)
-		got, err := evalTogether(t, repeatTens(), list...)
+		got, err := evalTogether(t, byRows(), repeatTens(), list...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -149,8 +150,8 @@ func TestRepeatedExpressionsAreComputedOnce(t *testing.T) {
 
 func TestVolatileExpressionsAreNotShared(t *testing.T) {
 	p := &probe{}
-	x := p.call(&Column{Index: 0, T: Of(BigInt)}, true)
-	if _, err := evalTogether(t, repeatTens(), x, x, &Cast{X: x, T: Of(Varchar)}); err != nil {
+	x := p.call(&expr.Column{Index: 0, T: expr.Of(expr.BigInt)}, true)
+	if _, err := evalTogether(t, byRows(), repeatTens(), x, x, &expr.Cast{X: x, T: expr.Of(expr.Varchar)}); err != nil {
 		t.Fatal(err)
 	}
 	if p.rows != 30 {
@@ -161,17 +162,17 @@ func TestVolatileExpressionsAreNotShared(t *testing.T) {
 // A row for which an expression fails is an error only if some place of the expression is evaluated
 // for it.
 func TestErrorsOfRepeatedExpressionsAreOfRowsThatCount(t *testing.T) {
-	column := &Column{Index: 0, Name: "a", T: Of(BigInt)}
+	column := &expr.Column{Index: 0, Name: "a", T: expr.Of(expr.BigInt)}
 	p := &probe{refuse: 7}
 	x := p.call(column, false)
-	guarded := func(op string, n int64) Expr {
-		return &Case{Whens: []When{{repeatCompare(t, op, column, n), x}}, T: Of(BigInt)}
+	guarded := func(op string, n int64) expr.Expr {
+		return &expr.Case{Whens: []expr.When{{repeatCompare(t, op, column, n), x}}, T: expr.Of(expr.BigInt)}
 	}
-	if _, err := evalTogether(t, repeatTens(), guarded("<", 5), guarded("<", 7), guarded(">", 7)); err != nil {
+	if _, err := evalTogether(t, byRows(), repeatTens(), guarded("<", 5), guarded("<", 7), guarded(">", 7)); err != nil {
 		t.Errorf("arms that row 7 does not take: %v", err)
 	}
-	for _, list := range [][]Expr{{x, guarded("<", 5)}, {guarded("<", 5), x}, {guarded("<", 5), guarded(">", 5)}} {
-		if _, err := evalTogether(t, repeatTens(), list...); !errors.Is(err, errRefused) {
+	for _, list := range [][]expr.Expr{{x, guarded("<", 5)}, {guarded("<", 5), x}, {guarded("<", 5), guarded(">", 5)}} {
+		if _, err := evalTogether(t, byRows(), repeatTens(), list...); !errors.Is(err, errRefused) {
 			t.Errorf("%v: %v, want an error of row 7", list, err)
 		}
 	}
@@ -179,11 +180,11 @@ func TestErrorsOfRepeatedExpressionsAreOfRowsThatCount(t *testing.T) {
 
 // Filters of one batch share results while rows are left out.
 func TestFiltersShareResults(t *testing.T) {
-	column := &Column{Index: 0, Name: "a", T: Of(BigInt)}
+	column := &expr.Column{Index: 0, Name: "a", T: expr.Of(expr.BigInt)}
 	p := &probe{}
 	x := p.call(column, false)
-	g, err := CompileTogether([]Expr{repeatCompare(t, ">", column, 1), repeatCompare(t, ">", x, 6), repeatCompare(t, "<", x, 16),
-		repeatCompare(t, "<>", x, 10)}, nil)
+	g, err := expr.CompileTogether([]expr.Expr{repeatCompare(t, ">", column, 1), repeatCompare(t, ">", x, 6), repeatCompare(t, "<", x, 16),
+		repeatCompare(t, "<>", x, 10)}, byRows())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -229,10 +230,10 @@ func TestSharedResultsAreThoseComputedAlone(t *testing.T) {
 		}
 		return b.Build()
 	}
-	columns := columnsOf("a", Of(BigInt).NotNull(), "s", Of(Varchar), "t", Of(Varchar))
+	columns := columnsOf("a", expr.Of(expr.BigInt).NotNull(), "s", expr.Of(expr.Varchar), "t", expr.Of(expr.Varchar))
 	compared := 0
 	for range 300 {
-		var list []Expr
+		var list []expr.Expr
 		for range 6 {
 			pick := func() string { return parts[r.IntN(len(parts))] }
 			fill := strings.NewReplacer("$1", pick(), "$2", pick(), "$3", pick())
@@ -249,7 +250,7 @@ func TestSharedResultsAreThoseComputedAlone(t *testing.T) {
 		}
 		b := &vector.Batch{N: n, Cols: []*vector.Vector{vector.FromLongs(numbers), texts(n), texts(n)}}
 		if r.IntN(2) == 0 {
-			b.Cols[1] = encode(b.Cols[1])
+			b.Cols[1] = expr.Encode(b.Cols[1])
 		}
 		if r.IntN(2) == 0 {
 			for i := range uint32(n) {
@@ -258,7 +259,7 @@ func TestSharedResultsAreThoseComputedAlone(t *testing.T) {
 				}
 			}
 		}
-		got, err := evalTogether(t, b, list...)
+		got, err := evalTogether(t, nil, b, list...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -282,24 +283,24 @@ func BenchmarkRepeated(b *testing.B) {
 	batch, columns := benchBatch()
 	for _, x := range []string{"REGEXP_EXTRACT(u || s, '([0-9])[0-9]*$', 1)", "JSON_VALUE(PARSE_JSON('{\"a\":\"' || u || '\"}'), '$.a')",
 		"REGEXP_EXTRACT(s, '([0-9])$', 1)", "CAST(a AS VARCHAR)"} {
-		var list []Expr
+		var list []expr.Expr
 		for _, sql := range []string{"$ <> '7'", "$ <> '8'", "$", "UPPER($)", "LENGTH($)", "$ || 'x'", "SUBSTRING($, 1, 2)"} {
 			e, err := parseSQL(strings.ReplaceAll(sql, "$", x), columns, nil)
 			if err == nil {
-				e, err = Fold(e, nil)
+				e, err = expr.Fold(e, nil)
 			}
 			if err != nil {
 				b.Fatal(err)
 			}
 			list = append(list, e)
 		}
-		run := func(name string, programs ...*Programs) {
+		run := func(name string, programs ...*expr.Programs) {
 			b.Run(x+"/"+name, func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
 					for _, g := range programs {
 						g.Begin(batch)
-						for i := range g.list {
+						for i := range g.Len() {
 							if _, err := g.Eval(i, batch); err != nil {
 								b.Fatal(err)
 							}
@@ -309,15 +310,15 @@ func BenchmarkRepeated(b *testing.B) {
 				}
 			})
 		}
-		var alone []*Programs
+		var alone []*expr.Programs
 		for _, e := range list {
-			g, err := CompileTogether([]Expr{e}, nil)
+			g, err := expr.CompileTogether([]expr.Expr{e}, nil)
 			if err != nil {
 				b.Fatal(err)
 			}
 			alone = append(alone, g)
 		}
-		together, err := CompileTogether(list, nil)
+		together, err := expr.CompileTogether(list, nil)
 		if err != nil {
 			b.Fatal(err)
 		}

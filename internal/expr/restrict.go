@@ -1,10 +1,10 @@
 package expr
 
 // LeastRestrictive returns the type that values of all the given types can be cast to without loss
-// in the sense of CASE, COALESCE, IN, VALUES and UNION: the wider number, VARCHAR when strings are
-// mixed with anything scalar, TIMESTAMP for DATE and TIMESTAMP, and the time for one and a whole
-// number, its milliseconds, or a decimal before it. Untyped NULLs are ignored. It reports false
-// when there is none, as for BOOLEAN and a number.
+// in the sense of CASE, COALESCE, IN, VALUES and UNION: the wider number, VARCHAR if strings are
+// mixed with other scalars, TIMESTAMP for DATE and TIMESTAMP, and the time type for a time and an
+// integer (its milliseconds) or a preceding decimal. Untyped NULLs are ignored. It returns false if
+// there is no such type, for example for BOOLEAN and a number.
 func LeastRestrictive(types ...Type) (Type, bool) {
 	var l leastRestrictive
 	for _, t := range types {
@@ -68,7 +68,7 @@ func commonType(a, b Type) (Type, bool) {
 		return Of(Timestamp), true
 	case a.IsTime() && b.IsInteger():
 		return Of(a.Base), true
-	case b.IsTime() && (a.IsInteger() || a.Base == Decimal): // a decimal only if it stands first, as in the reference
+	case b.IsTime() && (a.IsInteger() || a.Base == Decimal): // quirk Q002: a decimal only if it stands first, as in Druid
 		return Of(b.Base), true
 	}
 	return Type{}, false

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"unicode/utf16"
 
+	"github.com/hengedb/henge/internal/expr/kernel"
 	"github.com/hengedb/henge/internal/vector"
 )
 
@@ -14,8 +15,8 @@ import (
 // zero byte between columns. A NULL adds nothing, so that a row of NULLs has a key, too.
 var rowKeyFunction = &Function{
 	Name: "$ROW_KEY", Min: 1, Max: -1, SeesNulls: true, SeesLists: true,
-	Bind: func(b *binding) (Expr, error) { return b.call(Of(Varchar).NotNull()) },
-	Kernel: fixed(func(args []*vector.Vector, n int, _ vector.Bitmap) (*vector.Vector, error) {
+	Bind: func(b *Binding) (Expr, error) { return b.Call(Of(Varchar).NotNull()) },
+	Kernel: Fixed(func(args []*vector.Vector, n int, _ vector.Bitmap) (*vector.Vector, error) {
 		out := make([]string, n)
 		var key []byte
 		for i := range out {
@@ -28,7 +29,7 @@ var rowKeyFunction = &Function{
 			}
 			out[i] = string(key)
 		}
-		return wrap(out), nil
+		return kernel.Wrap(out), nil
 	}),
 }
 

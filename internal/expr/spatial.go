@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/hengedb/henge/internal/expr/kernel"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/vector"
 )
@@ -15,29 +16,30 @@ import (
 var spatialFunctions = []*Function{
 	{
 		Name: "SPATIAL_POINT", Min: 1, Max: -1, SeesNulls: true,
-		Summary: "Returns a point, its coordinates joined by commas: the first argument where that is one, else of the others. NULL if one is no number.",
-		Forms:   listForms("point, coordinate, ..."),
-		Bind: func(b *binding) (Expr, error) {
-			for i := range b.args {
-				b.anyText(i)
+		Summary: "Returns the first argument if it is a point, otherwise a point of the coordinates, joined by commas. Returns " +
+			"NULL if a coordinate is not a number.",
+		Forms: ListForms("point, coordinate, ..."),
+		Bind: func(b *Binding) (Expr, error) {
+			for i := range b.Args {
+				b.AnyText(i)
 			}
-			return b.call(Of(Varchar))
+			return b.Call(Of(Varchar))
 		},
-		Kernel: fixed(joinPoints),
+		Kernel: Fixed(joinPoints),
 	},
 	{
 		Name: "SPATIAL_WITHIN", Min: 2, Max: 2,
-		Summary: "Returns whether a point is within a bound, which is given as JSON like that of the native filter of type spatial.",
-		Forms:   listForms("point, bound"),
-		Bind: func(b *binding) (Expr, error) {
-			b.anyText(0)
-			if text := b.constantText(1, "bound"); b.err == nil {
-				_, b.err = parseBound(text)
+		Summary: "Returns whether a point is within a bound. The bound is the JSON of the native filter `spatial`.",
+		Forms:   ListForms("point, bound"),
+		Bind: func(b *Binding) (Expr, error) {
+			b.AnyText(0)
+			if text := b.ConstantText(1, "bound"); b.Err == nil {
+				_, b.Err = parseBound(text)
 			}
-			return b.call(Of(Boolean))
+			return b.Call(Of(Boolean))
 		},
 		Kernel: func(c *Call, _ *Context) (Kernel, error) {
-			text, _ := literalValue(c.Args[1])
+			text, _ := LiteralValue(c.Args[1])
 			s, _ := text.(string)
 			contains, err := parseBound(s)
 			if err != nil {
@@ -50,7 +52,7 @@ var spatialFunctions = []*Function{
 					if valid.Get(i) {
 						var ok bool
 						point, ok = parsePoint(point[:0], args[0].StringAt(i))
-						out[i] = b2i(ok && contains(point))
+						out[i] = kernel.Bool(ok && contains(point))
 					}
 				}
 				return vector.FromLongs(out), nil
@@ -110,7 +112,7 @@ const earthRadius = 6_371_000
 var metres = map[string]float64{"meters": 1, "kilometers": 1000, "miles": 1609.344}
 
 // parseBound returns what tells whether a point is within a bound. Bounds and coordinates are
-// single precision, as in the reference.
+// single precision, as in Druid. See quirk Q003.
 func parseBound(text string) (contains func([]float32) bool, err error) {
 	var w struct {
 		Type       string    `json:"type"`
@@ -128,7 +130,8 @@ func parseBound(text string) (contains func([]float32) bool, err error) {
 	switch w.Type {
 	case "rectangular":
 		if len(w.Min) == 0 || len(w.Min) != len(w.Max) {
-			return nil, fault.InvalidInput("A spatial bound of type [rectangular] has [%d] numbers in [minCoords] and [%d] in [maxCoords]; "+
+			return nil, fault.InvalidInput("A spatial bound of type [rectangular] has [%d] numbers in [minCoords] and [%d] in "+
+				"[maxCoords]; "+
 				"it needs as many in both, one for each coordinate", len(w.Min), len(w.Max))
 		}
 		return func(p []float32) bool { return inRectangle(w.Min, w.Max, p) }, nil
@@ -136,11 +139,13 @@ func parseBound(text string) (contains func([]float32) bool, err error) {
 		unit, known := metres[w.RadiusUnit]
 		switch {
 		case len(w.Coords) < 2:
-			return nil, fault.InvalidInput("A spatial bound of type [radius] has [%d] numbers in [coords]; it needs at least two", len(w.Coords))
+			return nil, fault.InvalidInput("A spatial bound of type [radius] has [%d] numbers in [coords]; it needs "+
+				"at least two", len(w.Coords))
 		case known:
 			return func(p []float32) bool { return len(p) >= 2 && haversine(w.Coords, p) <= float64(w.Radius)*unit }, nil
 		case w.RadiusUnit != "" && w.RadiusUnit != "euclidean":
-			return nil, fault.InvalidInput("[radiusUnit] of a spatial bound is [%s]; known are [euclidean, meters, kilometers, miles]", w.RadiusUnit)
+			return nil, fault.InvalidInput("[radiusUnit] of a spatial bound is [%s]; known are [euclidean, meters, "+
+				"kilometers, miles]", w.RadiusUnit)
 		}
 		return func(p []float32) bool { return inRadius(w.Coords, w.Radius, p) }, nil
 	case "polygon":

@@ -1,4 +1,4 @@
-package expr
+package expr_test
 
 import (
 	"fmt"
@@ -7,6 +7,11 @@ import (
 	"testing"
 
 	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/expr/catalog"
+	"github.com/hengedb/henge/internal/expr/kernel"
+	"github.com/hengedb/henge/internal/expr/stringfn"
+	"github.com/hengedb/henge/internal/expr/timefn"
 	"github.com/hengedb/henge/internal/fault"
 )
 
@@ -16,7 +21,7 @@ import (
 type sqlReader struct {
 	tokens  []sqlToken
 	pos     int
-	columns []Column
+	columns []expr.Column
 	zone    *chrono.Zone
 }
 
@@ -29,7 +34,7 @@ type sqlError struct{ err error }
 
 // parseSQL reads one expression over the given columns. Errors of binding are returned; text the
 // reader does not know is reported by errUnread.
-func parseSQL(text string, columns []Column, zone *chrono.Zone) (e Expr, err error) {
+func parseSQL(text string, columns []expr.Column, zone *chrono.Zone) (e expr.Expr, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			failure, ok := r.(sqlError)
@@ -148,7 +153,7 @@ func (r *sqlReader) expect(text string) {
 	}
 }
 
-func must(e Expr, err error) Expr {
+func must(e expr.Expr, err error) expr.Expr {
 	if err != nil {
 		panic(sqlError{err})
 	}
@@ -157,39 +162,39 @@ func must(e Expr, err error) Expr {
 
 var nowhere = fault.Span{}
 
-func (r *sqlReader) call(name string, args ...Expr) Expr {
-	f, ok := Lookup(name)
+func (r *sqlReader) call(name string, args ...expr.Expr) expr.Expr {
+	f, ok := catalog.Lookup(name)
 	if !ok {
-		panic(sqlError{NoMatch(name, args, nowhere)})
+		panic(sqlError{expr.NoMatch(name, args, nowhere)})
 	}
-	return must(NewCall(f, args, nowhere))
+	return must(expr.NewCall(f, args, nowhere))
 }
 
-func (r *sqlReader) or() Expr {
-	terms := []Expr{r.and()}
+func (r *sqlReader) or() expr.Expr {
+	terms := []expr.Expr{r.and()}
 	for r.accept("OR") {
 		terms = append(terms, r.and())
 	}
 	if len(terms) == 1 {
 		return terms[0]
 	}
-	return must(NewOr(terms, nowhere))
+	return must(expr.NewOr(terms, nowhere))
 }
 
-func (r *sqlReader) and() Expr {
-	terms := []Expr{r.not()}
+func (r *sqlReader) and() expr.Expr {
+	terms := []expr.Expr{r.not()}
 	for r.accept("AND") {
 		terms = append(terms, r.not())
 	}
 	if len(terms) == 1 {
 		return terms[0]
 	}
-	return must(NewAnd(terms, nowhere))
+	return must(expr.NewAnd(terms, nowhere))
 }
 
-func (r *sqlReader) not() Expr {
+func (r *sqlReader) not() expr.Expr {
 	if r.accept("NOT") {
-		return must(NewNot(r.not(), nowhere))
+		return must(expr.NewNot(r.not(), nowhere))
 	}
 	x := r.comparison()
 	for {
@@ -207,44 +212,44 @@ func (r *sqlReader) not() Expr {
 		case r.accept("IS", "FALSE"):
 			x = r.call("IS FALSE", x)
 		case r.accept("IS", "NOT", "DISTINCT", "FROM"):
-			x = must(NewCompare("IS NOT DISTINCT FROM", x, r.comparison(), nowhere))
+			x = must(expr.NewCompare("IS NOT DISTINCT FROM", x, r.comparison(), nowhere))
 		case r.accept("IS", "DISTINCT", "FROM"):
-			x = must(NewCompare("IS DISTINCT FROM", x, r.comparison(), nowhere))
+			x = must(expr.NewCompare("IS DISTINCT FROM", x, r.comparison(), nowhere))
 		default:
 			return x
 		}
 	}
 }
 
-func (r *sqlReader) comparison() Expr {
+func (r *sqlReader) comparison() expr.Expr {
 	x := r.ranges()
 	for {
 		t := r.tokens[r.pos]
 		switch {
 		case t.kind == 'o' && strings.Contains(" = <> != < > <= >= ", " "+t.text+" "):
 			r.pos++
-			x = must(NewCompare(t.text, x, r.ranges(), nowhere))
+			x = must(expr.NewCompare(t.text, x, r.ranges(), nowhere))
 		default:
 			return x
 		}
 	}
 }
 
-func (r *sqlReader) ranges() Expr {
+func (r *sqlReader) ranges() expr.Expr {
 	x := r.sum()
 	for {
 		mark := r.pos
 		not := r.accept("NOT")
-		var y Expr
+		var y expr.Expr
 		switch {
 		case r.accept("BETWEEN"):
 			symmetric := r.accept("SYMMETRIC")
 			low := r.sum()
 			r.expect("AND")
-			y = must(NewBetween(x, low, r.sum(), symmetric, false, nowhere))
+			y = must(expr.NewBetween(x, low, r.sum(), symmetric, false, nowhere))
 		case r.accept("IN"):
 			r.expect("(")
-			var list []Expr
+			var list []expr.Expr
 			for {
 				list = append(list, r.or())
 				if !r.accept(",") {
@@ -252,28 +257,28 @@ func (r *sqlReader) ranges() Expr {
 				}
 			}
 			r.expect(")")
-			y = must(NewIn(x, list, nowhere))
+			y = must(expr.NewIn(x, list, nowhere))
 		case r.word() == "LIKE" || r.word() == "ILIKE":
 			fold := r.word() == "ILIKE"
 			r.pos++
 			pattern := r.sum()
-			var escape Expr
+			var escape expr.Expr
 			if r.accept("ESCAPE") {
 				escape = r.sum()
 			}
-			y = must(NewLike(x, pattern, escape, fold, nowhere))
+			y = must(stringfn.NewLike(x, pattern, escape, fold, nowhere))
 		default:
 			r.pos = mark
 			return x
 		}
 		if not {
-			y = must(NewNot(y, nowhere))
+			y = must(expr.NewNot(y, nowhere))
 		}
 		x = y
 	}
 }
 
-func (r *sqlReader) sum() Expr {
+func (r *sqlReader) sum() expr.Expr {
 	x := r.product()
 	for {
 		switch {
@@ -287,7 +292,7 @@ func (r *sqlReader) sum() Expr {
 	}
 }
 
-func (r *sqlReader) product() Expr {
+func (r *sqlReader) product() expr.Expr {
 	x := r.unary()
 	for {
 		switch {
@@ -305,7 +310,7 @@ func (r *sqlReader) product() Expr {
 	}
 }
 
-func (r *sqlReader) unary() Expr {
+func (r *sqlReader) unary() expr.Expr {
 	switch {
 	case r.accept("-"):
 		if t := r.tokens[r.pos]; t.kind == 'n' {
@@ -324,7 +329,7 @@ func (r *sqlReader) unary() Expr {
 	return x
 }
 
-func (r *sqlReader) number(text string) Expr {
+func (r *sqlReader) number(text string) expr.Expr {
 	digits := strings.TrimPrefix(text, "-")
 	if strings.ContainsAny(digits, "eE") {
 		x, err := strconv.ParseFloat(text, 64)
@@ -334,7 +339,7 @@ func (r *sqlReader) number(text string) Expr {
 		if x == 0 {
 			x = 0
 		}
-		return &Literal{Value: x, T: Of(Double).NotNull()}
+		return &expr.Literal{Value: x, T: expr.Of(expr.Double).NotNull()}
 	}
 	if strings.Contains(digits, ".") && !strings.HasSuffix(digits, ".") {
 		x, err := strconv.ParseFloat(text, 64)
@@ -344,22 +349,22 @@ func (r *sqlReader) number(text string) Expr {
 		if x == 0 {
 			x = 0
 		}
-		return &Literal{Value: x, T: Of(Decimal).NotNull()}
+		return &expr.Literal{Value: x, T: expr.Of(expr.Decimal).NotNull()}
 	}
 	n, err := strconv.ParseInt(strings.TrimSuffix(text, "."), 10, 64)
 	if err != nil {
 		r.unread()
 	}
-	t := Of(BigInt)
+	t := expr.Of(expr.BigInt)
 	if n == int64(int32(n)) {
-		t = Of(Integer)
+		t = expr.Of(expr.Integer)
 	}
-	return &Literal{Value: n, T: t.NotNull()}
+	return &expr.Literal{Value: n, T: t.NotNull()}
 }
 
-func text(s string) Expr { return &Literal{Value: s, T: Of(Char).NotNull()} }
+func text(s string) expr.Expr { return &expr.Literal{Value: s, T: expr.Of(expr.Char).NotNull()} }
 
-func (r *sqlReader) primary() Expr {
+func (r *sqlReader) primary() expr.Expr {
 	t := r.tokens[r.pos]
 	switch t.kind {
 	case 'n':
@@ -384,7 +389,7 @@ func (r *sqlReader) primary() Expr {
 	return nil
 }
 
-func (r *sqlReader) columnNamed(name string) Expr {
+func (r *sqlReader) columnNamed(name string) expr.Expr {
 	for i := range r.columns {
 		if r.columns[i].Name == name {
 			return &r.columns[i]
@@ -393,7 +398,7 @@ func (r *sqlReader) columnNamed(name string) Expr {
 	panic(sqlError{errUnread("column " + name)})
 }
 
-func (r *sqlReader) named() Expr {
+func (r *sqlReader) named() expr.Expr {
 	name := r.word()
 	if name == "" {
 		r.unread()
@@ -403,23 +408,23 @@ func (r *sqlReader) named() Expr {
 	r.pos++
 	switch name {
 	case "TRUE", "FALSE":
-		return &Literal{Value: b2i(name == "TRUE"), T: Of(Boolean).NotNull()}
+		return &expr.Literal{Value: kernel.Bool(name == "TRUE"), T: expr.Of(expr.Boolean).NotNull()}
 	case "NULL":
-		return &Literal{T: Of(Null)}
+		return &expr.Literal{T: expr.Of(expr.Null)}
 	case "UNKNOWN":
-		return &Literal{T: Of(Boolean)}
+		return &expr.Literal{T: expr.Of(expr.Boolean)}
 	case "DATE", "TIMESTAMP":
 		if next.kind == 's' {
 			r.pos++
-			parse, t := chrono.ParseTimestampLiteral, Of(Timestamp)
+			parse, t := chrono.ParseTimestampLiteral, expr.Of(expr.Timestamp)
 			if name == "DATE" {
-				parse, t = chrono.ParseDateLiteral, Of(Date)
+				parse, t = chrono.ParseDateLiteral, expr.Of(expr.Date)
 			}
 			ms, err := parse(next.text, r.zone)
 			if err != nil {
 				panic(sqlError{err})
 			}
-			return &Literal{Value: ms, T: t.NotNull()}
+			return &expr.Literal{Value: ms, T: t.NotNull()}
 		}
 	case "INTERVAL":
 		return r.interval()
@@ -446,24 +451,24 @@ func (r *sqlReader) named() Expr {
 		r.expect("FROM")
 		x := r.or()
 		r.expect(")")
-		return must(NewExtract(unit, x, nowhere))
+		return must(timefn.NewExtract(unit, x, nowhere))
 	case "FLOOR", "CEIL", "CEILING":
 		x := r.or()
 		if r.accept("TO") {
 			unit := r.unit()
 			r.expect(")")
-			return must(NewFloorTo(unit, x, name != "FLOOR", nowhere))
+			return must(timefn.NewFloorTo(unit, x, name != "FLOOR", nowhere))
 		}
 		r.expect(")")
 		return r.call(name, x)
 	case "TIMESTAMPADD", "TIMESTAMPDIFF":
 		unit := r.unit()
 		r.expect(",")
-		return r.call(name, append([]Expr{text(unit.String())}, r.list(")")...)...)
+		return r.call(name, append([]expr.Expr{text(unit.String())}, r.list(")")...)...)
 	case "POSITION":
 		x := r.sum()
 		r.expect("IN")
-		args := []Expr{x, r.or()}
+		args := []expr.Expr{x, r.or()}
 		if r.accept("FROM") {
 			args = append(args, r.or())
 		}
@@ -472,7 +477,7 @@ func (r *sqlReader) named() Expr {
 	case "SUBSTRING":
 		x := r.or()
 		if r.accept("FROM") {
-			args := []Expr{x, r.or()}
+			args := []expr.Expr{x, r.or()}
 			if r.accept("FOR") {
 				args = append(args, r.or())
 			}
@@ -480,7 +485,7 @@ func (r *sqlReader) named() Expr {
 			return r.call("SUBSTRING", args...)
 		}
 		if r.accept(",") {
-			return r.call("SUBSTRING", append([]Expr{x}, r.list(")")...)...)
+			return r.call("SUBSTRING", append([]expr.Expr{x}, r.list(")")...)...)
 		}
 		r.expect(")")
 		return r.call("SUBSTRING", x)
@@ -494,8 +499,8 @@ func (r *sqlReader) named() Expr {
 	return r.call(name, r.list(")")...)
 }
 
-func (r *sqlReader) list(end string) []Expr {
-	var args []Expr
+func (r *sqlReader) list(end string) []expr.Expr {
+	var args []expr.Expr
 	if r.accept(end) {
 		return nil
 	}
@@ -517,7 +522,7 @@ func (r *sqlReader) unit() chrono.Unit {
 	return u
 }
 
-func (r *sqlReader) trim() Expr {
+func (r *sqlReader) trim() expr.Expr {
 	side := "BOTH"
 	switch {
 	case r.accept("LEADING"):
@@ -526,26 +531,26 @@ func (r *sqlReader) trim() Expr {
 		side = "TRAILING"
 	case r.accept("BOTH"):
 	}
-	var set Expr
+	var set expr.Expr
 	if !r.accept("FROM") {
 		set = r.or()
 		if !r.accept("FROM") {
 			r.expect(")")
-			return must(NewTrim(side, nil, set, nowhere))
+			return must(stringfn.NewTrim(side, nil, set, nowhere))
 		}
 	}
 	s := r.or()
 	r.expect(")")
-	return must(NewTrim(side, set, s, nowhere))
+	return must(stringfn.NewTrim(side, set, s, nowhere))
 }
 
-func (r *sqlReader) jsonPath(name string) Expr {
-	args := []Expr{r.or()}
+func (r *sqlReader) jsonPath(name string) expr.Expr {
+	args := []expr.Expr{r.or()}
 	for r.accept(",") {
 		args = append(args, r.or())
 	}
 	if name == "JSON_VALUE" {
-		returning := Of(Varchar)
+		returning := expr.Of(expr.Varchar)
 		if r.accept("RETURNING") {
 			returning = r.typeName()
 		}
@@ -555,14 +560,14 @@ func (r *sqlReader) jsonPath(name string) Expr {
 		if len(args) != 2 {
 			r.unread()
 		}
-		return must(NewJSONValue(args[0], args[1], returning, nowhere))
+		return must(expr.NewJSONValue(args[0], args[1], returning, nowhere))
 	}
 	r.expect(")")
 	return r.call(name, args...)
 }
 
-func (r *sqlReader) jsonObject() Expr {
-	var args []Expr
+func (r *sqlReader) jsonObject() expr.Expr {
+	var args []expr.Expr
 	if r.accept(")") {
 		return r.call("JSON_OBJECT")
 	}
@@ -582,40 +587,40 @@ func (r *sqlReader) jsonObject() Expr {
 	}
 }
 
-func (r *sqlReader) caseExpr() Expr {
-	var operand Expr
+func (r *sqlReader) caseExpr() expr.Expr {
+	var operand expr.Expr
 	if r.word() != "WHEN" {
 		operand = r.or()
 	}
-	var whens []When
+	var whens []expr.When
 	for r.accept("WHEN") {
 		cond := r.or()
 		if operand != nil {
-			cond = must(NewCompare("=", operand, cond, nowhere))
+			cond = must(expr.NewCompare("=", operand, cond, nowhere))
 		}
 		r.expect("THEN")
-		whens = append(whens, When{cond, r.or()})
+		whens = append(whens, expr.When{cond, r.or()})
 	}
-	var other Expr
+	var other expr.Expr
 	if r.accept("ELSE") {
 		other = r.or()
 	}
 	r.expect("END")
-	return must(NewCase(whens, other, nowhere))
+	return must(expr.NewCase(whens, other, nowhere))
 }
 
-func (r *sqlReader) cast() Expr {
+func (r *sqlReader) cast() expr.Expr {
 	r.expect("(")
 	x := r.or()
 	r.expect("AS")
 	t := r.typeName()
 	r.expect(")")
-	return must(NewCast(x, t, nowhere))
+	return must(expr.NewCast(x, t, nowhere))
 }
 
-func (r *sqlReader) typeName() Type {
+func (r *sqlReader) typeName() expr.Type {
 	name := r.word()
-	t, ok := ParseTypeName(name)
+	t, ok := expr.ParseTypeName(name)
 	if !ok {
 		r.unread()
 	}
@@ -626,12 +631,12 @@ func (r *sqlReader) typeName() Type {
 		}
 	}
 	if r.accept("ARRAY") {
-		return ArrayOf(t)
+		return expr.ArrayOf(t)
 	}
 	return t
 }
 
-func (r *sqlReader) interval() Expr {
+func (r *sqlReader) interval() expr.Expr {
 	sign := int64(1)
 	if r.accept("-") {
 		sign = -1
@@ -658,17 +663,17 @@ func (r *sqlReader) interval() Expr {
 	months := map[string]int64{"MONTH": 1, "QUARTER": 3, "YEAR": 12}
 	millis := map[string]int64{"SECOND": 1000, "MINUTE": 60_000, "HOUR": 3_600_000, "DAY": 86_400_000, "WEEK": 604_800_000}
 	if m, ok := months[unit]; ok {
-		return &Literal{Value: n * m, T: Of(IntervalMonth).NotNull()}
+		return &expr.Literal{Value: n * m, T: expr.Of(expr.IntervalMonth).NotNull()}
 	}
 	if m, ok := millis[unit]; ok {
-		return &Literal{Value: n * m, T: Of(IntervalDay).NotNull()}
+		return &expr.Literal{Value: n * m, T: expr.Of(expr.IntervalDay).NotNull()}
 	}
 	r.unread()
 	return nil
 }
 
 // mustParse reads an expression in UTC.
-func mustParse(t *testing.T, sql string, columns ...Column) Expr {
+func mustParse(t *testing.T, sql string, columns ...expr.Column) expr.Expr {
 	t.Helper()
 	e, err := parseSQL(sql, columns, nil)
 	if err != nil {

@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"github.com/hengedb/henge/internal/expr/kernel"
 	"github.com/hengedb/henge/internal/vector"
 )
 
@@ -12,8 +13,9 @@ const manyArms = 4
 // equals constants. A table finds the arm of each row at once, and constant results are read from a
 // table, too:
 //
-//	CASE WHEN x = 1 THEN 'a' WHEN x IN (2, 3) THEN 'b' WHEN y > 2 THEN 'c' WHEN x = 4 THEN s .. ELSE 'd' END
-//	     --------- run of arms ----------------------- -- one arm ------- -- run of arms .. --
+//	CASE WHEN x = 1 THEN 'a' WHEN x IN (2, 3) THEN 'b'   run of arms
+//	     WHEN y > 2 THEN 'c'                             one arm
+//	     WHEN x = 4 THEN s .. ELSE 'd' END               run of arms ..
 type switchNode struct {
 	steps []switchStep
 	other node // nil: NULL
@@ -228,9 +230,9 @@ func (r *armRun) armsOf(f *frame) ([]uint32, error) {
 	if err != nil {
 		return nil, err
 	}
-	arms, longs := make([]uint32, f.n), columnOf[int64](v)
+	arms, longs := make([]uint32, f.n), kernel.ColumnOf[int64](v)
 	for i := range arms {
-		arms[i] = uint32(longs.at(i))
+		arms[i] = uint32(longs.At(i))
 	}
 	return arms, nil
 }

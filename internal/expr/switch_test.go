@@ -120,7 +120,7 @@ func randomCase(t *testing.T, r *rand.Rand) *Case {
 		case texts:
 			return &Literal{Value: fmt.Sprint("r", r.IntN(5)), T: Of(Varchar)}
 		case r.IntN(4) < computed:
-			return must(NewCall(MustLookup("-"), []Expr{of(0), &Literal{Value: int64(r.IntN(9)), T: Of(BigInt)}}, fault.Span{}))
+			return must(NewCall(subtractFunction, []Expr{of(0), &Literal{Value: int64(r.IntN(9)), T: Of(BigInt)}}, fault.Span{}))
 		}
 		return &Literal{Value: int64(r.IntN(1000)), T: Of(BigInt)}
 	}

@@ -5,10 +5,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/hengedb/henge/internal/expr/kernel"
 	"github.com/hengedb/henge/internal/vector"
 )
-
-func itoa(n int64) string { return strconv.FormatInt(n, 10) }
 
 // AppendDouble appends the text of a DOUBLE; see vector.AppendDouble.
 func AppendDouble(dst []byte, x float64) []byte { return vector.AppendDouble(dst, x) }
@@ -16,40 +15,34 @@ func AppendDouble(dst []byte, x float64) []byte { return vector.AppendDouble(dst
 // AppendFloat appends the text of a FLOAT; see vector.AppendFloat.
 func AppendFloat(dst []byte, x float32) []byte { return vector.AppendFloat(dst, x) }
 
-func doubleText(x float64) string {
-	var buf [32]byte
-	return string(AppendDouble(buf[:0], x))
-}
-
-// ParseLong reads the text of a whole number as CAST does: digits with an optional sign, else the
-// text of a DOUBLE cut toward zero, else true or false in any case for 1 or 0. Blanks are not
-// skipped.
+// ParseLong parses an integer like CAST: digits with an optional sign, else the text of a DOUBLE
+// truncated toward zero, else true or false, ignoring case, for 1 or 0. It does not skip blanks.
 func ParseLong(s string) (int64, bool) {
-	if n, ok := parseDigits(s); ok {
+	if n, ok := ParseDigits(s); ok {
 		return n, true
 	}
-	if x, ok := parseDecimal(s); ok {
+	if x, ok := ParseDecimal(s); ok {
 		return truncate(x), true
 	}
 	return parseTruth(s)
 }
 
-// ParseDouble reads the text of a number as CAST does: a decimal with optional exponent and sign,
-// NaN, Infinity, or true or false.
+// ParseDouble parses a number like CAST: a decimal with optional exponent and sign, NaN, Infinity,
+// or true or false.
 func ParseDouble(s string) (float64, bool) {
-	if n, ok := parseDigits(s); ok {
-		return float64(n), true // so that "-0" is 0.0, as in the reference
+	if n, ok := ParseDigits(s); ok {
+		return float64(n), true // quirk Q004: so that "-0" is 0.0, as in Druid
 	}
-	if x, ok := parseDecimal(s); ok {
+	if x, ok := ParseDecimal(s); ok {
 		return x, true
 	}
 	n, ok := parseTruth(s)
 	return float64(n), ok
 }
 
-// parseDigits reads decimal digits with an optional sign, and reports false when they don't fit 64
-// bits.
-func parseDigits(s string) (int64, bool) {
+// ParseDigits parses decimal digits with an optional sign, and returns false if they do not fit in
+// 64 bits.
+func ParseDigits(s string) (int64, bool) {
 	digits := s
 	if s != "" && (s[0] == '+' || s[0] == '-') {
 		digits = s[1:]
@@ -66,8 +59,8 @@ func parseDigits(s string) (int64, bool) {
 	return n, err == nil
 }
 
-// parseDecimal reads what Java's Double.valueOf reads, without blanks and hexadecimals.
-func parseDecimal(s string) (float64, bool) {
+// ParseDecimal parses the numbers of Java's Double.valueOf, without blanks and hexadecimal numbers.
+func ParseDecimal(s string) (float64, bool) {
 	body := s
 	if body != "" && (body[0] == '+' || body[0] == '-') {
 		body = body[1:]
@@ -76,7 +69,7 @@ func parseDecimal(s string) (float64, bool) {
 	case "NaN":
 		return math.NaN(), true
 	case "Infinity":
-		return math.Inf(1 - 2*int(b2i(s[0] == '-'))), true
+		return math.Inf(1 - 2*int(kernel.Bool(s[0] == '-'))), true
 	}
 	if !isDecimal(body) {
 		return 0, false
@@ -144,11 +137,4 @@ func truncate(x float64) int64 {
 		return math.MinInt64
 	}
 	return int64(x)
-}
-
-func b2i(b bool) int64 {
-	if b {
-		return 1
-	}
-	return 0
 }

@@ -3,6 +3,7 @@ package expr
 import (
 	"strings"
 
+	"github.com/hengedb/henge/internal/expr/kernel"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/vector"
 )
@@ -60,9 +61,9 @@ func (m *made) add(bytes, room int64) error {
 
 // inRoom refuses what a kernel makes if it has more text or elements than there is room for, alone
 // or together with what was made before.
-func inRoom(x *Call, kernel Kernel, room int64, before *made) Kernel {
+func inRoom(x *Call, run Kernel, room int64, before *made) Kernel {
 	return func(args []*vector.Vector, n int, valid vector.Bitmap) (*vector.Vector, error) {
-		v, err := kernel(args, n, valid)
+		v, err := run(args, n, valid)
 		if err != nil {
 			return nil, err
 		}
@@ -84,44 +85,45 @@ func inRoom(x *Call, kernel Kernel, room int64, before *made) Kernel {
 	}
 }
 
-// meter follows how much a kernel has made for the rows of a batch, so that it ends as soon as
-// there is no more room, or the query has to end.
-type meter struct {
+// Meter measures the size of the results of a kernel for a batch. It stops the kernel when the
+// limit is exceeded or the query must end.
+type Meter struct {
 	fn         string
 	room, left int64
 	ctx        *Context
 	asked      int64 // what was left when the query was last asked whether it goes on
 }
 
-func newMeter(fn string, ctx *Context) *meter {
+// NewMeter returns the meter of one call of a function for a batch.
+func NewMeter(fn string, ctx *Context) *Meter {
 	room := ctx.textRoom()
-	return &meter{fn: fn, room: room, left: room, ctx: ctx, asked: room}
+	return &Meter{fn: fn, room: room, left: room, ctx: ctx, asked: room}
 }
 
-// add counts bytes of text that are going to be made.
-func (m *meter) add(bytes int) error {
+// Add counts bytes of strings before they are created.
+func (m *Meter) Add(bytes int) error {
 	if m.left -= int64(bytes); m.left < 0 {
 		return tooMuchText(m.fn, m.room)
 	}
 	return m.ask()
 }
 
-// addElements counts elements of arrays.
-func (m *meter) addElements(n int) error {
+// AddElements counts elements of arrays.
+func (m *Meter) AddElements(n int) error {
 	if m.left -= int64(n) * elementBytes; m.left < 0 {
 		return tooManyElements(m.fn, m.room)
 	}
 	return m.ask()
 }
 
-// addTexts counts the texts in rows lo up to hi of v, also those that are elements: many of them
-// may be one in memory.
-func (m *meter) addTexts(v *vector.Vector, lo, hi int) error {
+// AddTexts counts the strings in rows lo to hi (exclusive) of v, including elements. Many of them
+// may share memory.
+func (m *Meter) AddTexts(v *vector.Vector, lo, hi int) error {
 	switch v.Type.Kind {
 	case vector.KindList:
 		for ; lo < hi; lo++ {
 			from, to := v.ListAt(lo)
-			if err := m.addTexts(v.Child, from, to); err != nil {
+			if err := m.AddTexts(v.Child, from, to); err != nil {
 				return err
 			}
 		}
@@ -130,7 +132,7 @@ func (m *meter) addTexts(v *vector.Vector, lo, hi int) error {
 			if v.IsNull(lo) {
 				continue
 			}
-			if err := m.add(len(v.StringAt(lo))); err != nil {
+			if err := m.Add(len(v.StringAt(lo))); err != nil {
 				return err
 			}
 		}
@@ -139,7 +141,7 @@ func (m *meter) addTexts(v *vector.Vector, lo, hi int) error {
 }
 
 // ask returns why the query has to end, if much was made since it was last asked.
-func (m *meter) ask() error {
+func (m *Meter) ask() error {
 	if m.asked-m.left < askedBytes {
 		return nil
 	}
@@ -147,45 +149,45 @@ func (m *meter) ask() error {
 	return m.ctx.Stopped()
 }
 
-// pass adds the result of a row, and returns it.
-func (m *meter) pass(s string, ok bool, err error) (string, bool, error) {
+// Pass adds the result of a row, and returns it.
+func (m *Meter) Pass(s string, ok bool, err error) (string, bool, error) {
 	if err == nil {
-		err = m.add(len(s))
+		err = m.Add(len(s))
 	}
 	return s, ok, err
 }
 
-// join is strings.Join where there is room for what it makes.
-func (m *meter) join(parts []string, delimiter string) (string, error) {
+// Join is strings.Join, limited by the meter.
+func (m *Meter) Join(parts []string, delimiter string) (string, error) {
 	size := len(delimiter) * max(0, len(parts)-1)
 	for _, p := range parts {
 		size += len(p)
 	}
-	if err := m.add(size); err != nil {
+	if err := m.Add(size); err != nil {
 		return "", err
 	}
 	return strings.Join(parts, delimiter), nil
 }
 
-// metered makes a Kernel constructor of a kernel that adds what it makes to a meter.
-func metered(k func(args []*vector.Vector, n int, valid vector.Bitmap, m *meter) (*vector.Vector, error)) func(*Call, *Context) (Kernel, error) {
+// Metered returns a Kernel constructor for a kernel that counts its results in a meter.
+func Metered(k func(args []*vector.Vector, n int, valid vector.Bitmap, m *Meter) (*vector.Vector, error)) func(*Call, *Context) (Kernel, error) {
 	return func(c *Call, ctx *Context) (Kernel, error) {
 		return func(args []*vector.Vector, n int, valid vector.Bitmap) (*vector.Vector, error) {
-			return k(args, n, valid, newMeter(c.Fn.Name, ctx))
+			return k(args, n, valid, NewMeter(c.Fn.Name, ctx))
 		}, nil
 	}
 }
 
-// growing2 is failing2 for functions that may make long strings of short ones.
-func growing2[A, B scalar](f func(A, B) (string, bool, error)) func(*Call, *Context) (Kernel, error) {
-	return metered(func(args []*vector.Vector, n int, valid vector.Bitmap, m *meter) (*vector.Vector, error) {
-		return failing2(func(a A, b B) (string, bool, error) { return m.pass(f(a, b)) })(args, n, valid)
+// Growing2 is kernel.Failing2 for functions that can create long strings from short ones.
+func Growing2[A, B kernel.Scalar](f func(A, B) (string, bool, error)) func(*Call, *Context) (Kernel, error) {
+	return Metered(func(args []*vector.Vector, n int, valid vector.Bitmap, m *Meter) (*vector.Vector, error) {
+		return kernel.Failing2(func(a A, b B) (string, bool, error) { return m.Pass(f(a, b)) })(args, n, valid)
 	})
 }
 
-// growing3 is growing2 for three arguments.
-func growing3[A, B, C scalar](f func(A, B, C) (string, bool, error)) func(*Call, *Context) (Kernel, error) {
-	return metered(func(args []*vector.Vector, n int, valid vector.Bitmap, m *meter) (*vector.Vector, error) {
-		return failing3(func(a A, b B, c C) (string, bool, error) { return m.pass(f(a, b, c)) })(args, n, valid)
+// Growing3 is Growing2 for three arguments.
+func Growing3[A, B, C kernel.Scalar](f func(A, B, C) (string, bool, error)) func(*Call, *Context) (Kernel, error) {
+	return Metered(func(args []*vector.Vector, n int, valid vector.Bitmap, m *Meter) (*vector.Vector, error) {
+		return kernel.Failing3(func(a A, b B, c C) (string, bool, error) { return m.Pass(f(a, b, c)) })(args, n, valid)
 	})
 }

@@ -1,4 +1,4 @@
-package expr
+package expr_test
 
 import (
 	"context"
@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/expr/catalog"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/vector"
 )
@@ -13,37 +15,37 @@ import (
 // The strings of a batch have room together, however short each is: five rows of 20 bytes fit, and
 // a sixth does not.
 func TestRoomForText(t *testing.T) {
-	text, list := Of(Varchar).NotNull(), ArrayOf(Of(Varchar).NotNull()).NotNull()
-	s, parts := &Column{Index: 0, Name: "s", T: text}, &Column{Index: 1, Name: "l", T: list}
-	ten := textLiteral(strings.Repeat("-", 10))
+	text, list := expr.Of(expr.Varchar).NotNull(), expr.ArrayOf(expr.Of(expr.Varchar).NotNull()).NotNull()
+	s, parts := &expr.Column{Index: 0, Name: "s", T: text}, &expr.Column{Index: 1, Name: "l", T: list}
+	ten := expr.TextLiteral(strings.Repeat("-", 10))
 	for _, c := range []struct {
 		fn   string
-		args []Expr
+		args []expr.Expr
 	}{
-		{"||", []Expr{s, s}},
-		{"CONCAT", []Expr{s, ten}},
-		{"TEXTCAT", []Expr{s, s}},
-		{"CONCAT_WS", []Expr{textLiteral(""), s, s}},
-		{"REPEAT", []Expr{s, longConstant(2)}},
-		{"LPAD", []Expr{s, longConstant(20)}},
-		{"RPAD", []Expr{s, longConstant(20)}},
-		{"REPLACE", []Expr{s, textLiteral("x"), textLiteral("yy")}},
-		{"REGEXP_REPLACE", []Expr{s, textLiteral("x"), textLiteral("yy")}},
-		{"STRING_FORMAT", []Expr{textLiteral("%20s"), s}},
-		{"ARRAY_TO_STRING", []Expr{parts, ten}},
-		{"CONCAT", []Expr{&Call{Fn: MustLookup("REVERSE"), Args: []Expr{s}, T: text}, s}},
+		{"||", []expr.Expr{s, s}},
+		{"CONCAT", []expr.Expr{s, ten}},
+		{"TEXTCAT", []expr.Expr{s, s}},
+		{"CONCAT_WS", []expr.Expr{expr.TextLiteral(""), s, s}},
+		{"REPEAT", []expr.Expr{s, expr.LongLiteral(2)}},
+		{"LPAD", []expr.Expr{s, expr.LongLiteral(20)}},
+		{"RPAD", []expr.Expr{s, expr.LongLiteral(20)}},
+		{"REPLACE", []expr.Expr{s, expr.TextLiteral("x"), expr.TextLiteral("yy")}},
+		{"REGEXP_REPLACE", []expr.Expr{s, expr.TextLiteral("x"), expr.TextLiteral("yy")}},
+		{"STRING_FORMAT", []expr.Expr{expr.TextLiteral("%20s"), s}},
+		{"ARRAY_TO_STRING", []expr.Expr{parts, ten}},
+		{"CONCAT", []expr.Expr{&expr.Call{Fn: catalog.MustLookup("REVERSE"), Args: []expr.Expr{s}, T: text}, s}},
 	} {
-		e, err := NewCall(MustLookup(c.fn), c.args, fault.Span{})
+		e, err := expr.NewCall(catalog.MustLookup(c.fn), c.args, fault.Span{})
 		if err != nil {
 			t.Fatalf("%s: %v", c.fn, err)
 		}
-		p, err := Compile(e, &Context{TextRoom: 100})
+		p, err := expr.Compile(e, &expr.Context{TextRoom: 100})
 		if err != nil {
 			t.Fatalf("%s: %v", c.fn, err)
 		}
 		for rows, want := range map[int]string{
 			5: "",
-			6: "Function [" + e.(*Call).Fn.Name + "] makes strings of more than [100] bytes together for rows that are computed at once",
+			6: "Function [" + e.(*expr.Call).Fn.Name + "] makes strings of more than [100] bytes together for rows that are computed at once",
 		} {
 			strs, lists := vector.NewBuilder(vector.String, rows), vector.NewBuilder(vector.ListOf(vector.String), rows)
 			for range rows {
@@ -64,7 +66,8 @@ func TestRoomForText(t *testing.T) {
 
 // A function that makes no more of its argument is held to the same, by its result.
 func TestRoomForResults(t *testing.T) {
-	p, err := Compile(&Call{Fn: MustLookup("REVERSE"), Args: []Expr{&Column{T: Of(Varchar).NotNull()}}, T: Of(Varchar).NotNull()}, &Context{TextRoom: 9})
+	p, err := expr.Compile(&expr.Call{Fn: catalog.MustLookup("REVERSE"),
+		Args: []expr.Expr{&expr.Column{T: expr.Of(expr.Varchar).NotNull()}}, T: expr.Of(expr.Varchar).NotNull()}, &expr.Context{TextRoom: 9})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,13 +82,13 @@ func TestRoomForResults(t *testing.T) {
 
 // Arrays have room for as many elements as 16 bytes each leave.
 func TestRoomForElements(t *testing.T) {
-	list := &Column{T: ArrayOf(Of(BigInt)).NotNull()}
-	for fn, args := range map[string][]Expr{"ARRAY_CONCAT": {list, list}, "ARRAY": {list, list}} {
-		e, err := NewCall(MustLookup(fn), args, fault.Span{})
+	list := &expr.Column{T: expr.ArrayOf(expr.Of(expr.BigInt)).NotNull()}
+	for fn, args := range map[string][]expr.Expr{"ARRAY_CONCAT": {list, list}, "ARRAY": {list, list}} {
+		e, err := expr.NewCall(catalog.MustLookup(fn), args, fault.Span{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := Compile(e, &Context{TextRoom: 16 * 12})
+		p, err := expr.Compile(e, &expr.Context{TextRoom: 16 * 12})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -106,10 +109,11 @@ func TestRoomForElements(t *testing.T) {
 // Nothing but the limit of the process is set where a query says nothing.
 func TestDefaultRoomForText(t *testing.T) {
 	for _, c := range []struct {
-		ctx  *Context
+		ctx  *expr.Context
 		want int64
-	}{{nil, maxBatchText}, {&Context{}, maxBatchText}, {&Context{TextRoom: 5}, 5}, {&Context{TextRoom: 1 << 40}, maxBatchText}} {
-		if got := c.ctx.textRoom(); got != c.want {
+	}{{nil, expr.MaxBatchText}, {&expr.Context{}, expr.MaxBatchText}, {&expr.Context{TextRoom: 5}, 5}, {&expr.Context{TextRoom: 1 << 40},
+		expr.MaxBatchText}} {
+		if got := c.ctx.RoomForText(); got != c.want {
 			t.Errorf("%+v has room for %d, want %d", c.ctx, got, c.want)
 		}
 	}
@@ -118,12 +122,12 @@ func TestDefaultRoomForText(t *testing.T) {
 // What the calls of an expression make has a limit together, as each of them holds what its
 // arguments made.
 func TestRoomForExpression(t *testing.T) {
-	text := Of(Varchar).NotNull()
-	var e Expr = &Column{T: text}
+	text := expr.Of(expr.Varchar).NotNull()
+	var e expr.Expr = &expr.Column{T: text}
 	for range 5 {
-		e = &Call{Fn: MustLookup("REVERSE"), Args: []Expr{e}, T: text}
+		e = &expr.Call{Fn: catalog.MustLookup("REVERSE"), Args: []expr.Expr{e}, T: text}
 	}
-	p, err := Compile(e, &Context{TextRoom: 10})
+	p, err := expr.Compile(e, &expr.Context{TextRoom: 10})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,15 +147,15 @@ func TestRoomForExpression(t *testing.T) {
 
 // JSON is refused before it is written, by the texts in it: those of an array may be one in memory.
 func TestRoomForJSON(t *testing.T) {
-	for fn, args := range map[string][]Expr{
-		"TO_JSON":     {&Column{T: ArrayOf(Of(Varchar)).NotNull()}},
-		"JSON_OBJECT": {textLiteral("k"), &Column{T: ArrayOf(Of(Varchar)).NotNull()}},
+	for fn, args := range map[string][]expr.Expr{
+		"TO_JSON":     {&expr.Column{T: expr.ArrayOf(expr.Of(expr.Varchar)).NotNull()}},
+		"JSON_OBJECT": {expr.TextLiteral("k"), &expr.Column{T: expr.ArrayOf(expr.Of(expr.Varchar)).NotNull()}},
 	} {
-		e, err := NewCall(MustLookup(fn), args, fault.Span{})
+		e, err := expr.NewCall(catalog.MustLookup(fn), args, fault.Span{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := Compile(e, &Context{TextRoom: 100})
+		p, err := expr.Compile(e, &expr.Context{TextRoom: 100})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -167,8 +171,9 @@ func TestRoomForJSON(t *testing.T) {
 
 // A query that has to end ends before the next call of a function, and within one that makes much.
 func TestStop(t *testing.T) {
-	compiled := func(ctx *Context) *Program {
-		p, err := Compile(&Call{Fn: MustLookup("REPEAT"), Args: []Expr{&Column{T: Of(Varchar).NotNull()}, longConstant(3 << 19)}, T: Of(Varchar)}, ctx)
+	compiled := func(ctx *expr.Context) *expr.Program {
+		p, err := expr.Compile(&expr.Call{Fn: catalog.MustLookup("REPEAT"),
+			Args: []expr.Expr{&expr.Column{T: expr.Of(expr.Varchar).NotNull()}, expr.LongLiteral(3 << 19)}, T: expr.Of(expr.Varchar)}, ctx)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -176,7 +181,7 @@ func TestStop(t *testing.T) {
 	}
 	batch := &vector.Batch{N: 2, Cols: []*vector.Vector{vector.FromStrings([]string{"x", "x"})}}
 	ctx, cancel := context.WithCancelCause(t.Context())
-	ending := Context{}.WithStop(ctx)
+	ending := expr.Context{}.WithStop(ctx)
 	p := compiled(&ending)
 	if _, err := p.Eval(batch); err != nil {
 		t.Error(err)
@@ -186,7 +191,7 @@ func TestStop(t *testing.T) {
 	if _, err := p.Eval(batch); !errors.Is(err, cause) {
 		t.Errorf("after the end: %v", err)
 	}
-	p = compiled(&Context{Stop: func() error {
+	p = compiled(&expr.Context{Stop: func() error {
 		if asked++; asked > 1 {
 			return cause
 		}

@@ -9,8 +9,8 @@ import (
 // Base is a SQL type without its parameters.
 type Base uint8
 
-// The SQL types of spec/sql.md, section 6.1. Precision, scale and length are read and ignored, as
-// the reference does.
+// The SQL types of docs/sql.md. Precision, scale and length are read and ignored, as Druid does.
+// See quirk Q003.
 const (
 	Invalid Base = iota
 	Null         // the type of an untyped NULL
@@ -37,17 +37,17 @@ const (
 var baseNames = [...]string{"INVALID", "NULL", "BOOLEAN", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "FLOAT", "REAL", "DOUBLE", "DECIMAL",
 	"CHAR", "VARCHAR", "DATE", "TIMESTAMP", "INTERVAL_DAY_TIME", "INTERVAL_YEAR_MONTH", "ARRAY", "ROW", "OTHER"}
 
-// String returns the name as result headers show it.
+// String returns the name in result headers.
 func (b Base) String() string { return baseNames[b] }
 
 // Type is the SQL type of an expression or column. Types are comparable with ==.
 type Type struct {
 	Base Base
-	// Nullable says that values may be NULL.
+	// Nullable is true if values may be NULL.
 	Nullable bool
-	// Multi marks a multi-value string, or what a function made of each of its values: a scalar to the
-	// planner, a list while running. Binding inserts explicit per-value nodes (Each, Any) and the
-	// binder unnests, so that no function or operator meets one by accident.
+	// Multi marks a multi-value string, or the results of a function for each of its values: a scalar
+	// for the planner, a list at run time. Binding inserts explicit per-value nodes (Each, Any) and
+	// the binder unnests, so that no function or operator processes one by accident.
 	Multi bool
 
 	more unique.Handle[typeMore] // arrays and complex types
@@ -58,13 +58,13 @@ type typeMore struct {
 	name string
 }
 
-// Of returns the nullable type with base b, which is no array and not complex.
+// Of returns the nullable type with base b, which must be neither an array nor complex.
 func Of(b Base) Type { return Type{Base: b, Nullable: true} }
 
 // NotNull returns t without NULLs.
 func (t Type) NotNull() Type { t.Nullable = false; return t }
 
-// OrNull returns t with NULLs if n.
+// OrNull returns t, nullable if n is true.
 func (t Type) OrNull(n bool) Type { t.Nullable = t.Nullable || n; return t }
 
 // ArrayOf returns the nullable type of arrays of elem; elements are always nullable.
@@ -85,7 +85,7 @@ var MultiString = Type{Base: Varchar, Nullable: true, Multi: true}
 var JSON = ComplexOf("json")
 
 // Elem returns the element type of an array, the type of one value of a multi-value string, and the
-// zero Type of anything else.
+// zero Type for other types.
 func (t Type) Elem() Type {
 	if t.Multi {
 		return Of(t.Base)
@@ -96,7 +96,7 @@ func (t Type) Elem() Type {
 	return t.more.Value().elem
 }
 
-// ComplexName returns the name in COMPLEX<name>, and "" of anything else.
+// ComplexName returns the name in COMPLEX<name>, and "" for other types.
 func (t Type) ComplexName() string {
 	if t.Base != Other || t.more == (unique.Handle[typeMore]{}) {
 		return ""
@@ -104,7 +104,7 @@ func (t Type) ComplexName() string {
 	return t.more.Value().name
 }
 
-// Runtime returns the physical type that values of t have while running; ROW has none.
+// Runtime returns the physical type of values of t at run time; ROW has none.
 func (t Type) Runtime() vector.Type {
 	if t.Multi {
 		return vector.ListOf(Of(t.Base).Runtime())
@@ -174,7 +174,7 @@ func (t Type) Plain() Type {
 	return t
 }
 
-// String returns the type as error messages show it: VARCHAR, BIGINT ARRAY, COMPLEX<json>.
+// String returns the type in the form of error messages: VARCHAR, BIGINT ARRAY, COMPLEX<json>.
 func (t Type) String() string {
 	switch t.Base {
 	case Array:

@@ -8,14 +8,56 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// typeError is the error for arguments whose types fit none of a function's forms.
-func typeError(fn *Function, args []Expr, at fault.Span) error {
+// TypeError is the error for arguments whose types do not match any form of a function.
+func TypeError(fn *Function, args []Expr, at fault.Span) error {
 	err := fault.InvalidSQL(at, "Cannot apply '%s' to arguments of type '%s'. Supported form(s): %s",
 		fn.Name, callText(fn.Name, args), "'"+strings.Join(fn.Signatures(), "'\n'")+"'")
-	if (fn.Name == "+" || fn.Name == "-") && len(args) == 2 && args[0].Type().IsTime() && args[1].Type().IsNumeric() {
-		return err.With("suggestion", "an interval: INTERVAL '1' DAY")
+	if instead := typeAdvice(fn.Name, args); instead != "" {
+		err = err.With("suggestion", instead)
+		err.Message += ". Write instead: " + instead
 	}
 	return err
+}
+
+// typeAdvice says what to write instead of a call whose types fit none of its forms, "" if nothing
+// is likely meant.
+func typeAdvice(name string, args []Expr) string {
+	if len(args) != 2 {
+		return ""
+	}
+	left, right := args[0].Type(), args[1].Type()
+	switch name {
+	case "-":
+		if left.IsTime() && right.IsTime() {
+			return "TIMESTAMPDIFF(SECOND, earlier, later), or another unit: MINUTE, HOUR, DAY, MONTH, YEAR"
+		}
+		fallthrough
+	case "+":
+		if left.IsTime() && right.IsNumeric() || name == "+" && left.IsNumeric() && right.IsTime() {
+			return "an interval: INTERVAL '1' DAY"
+		}
+	case "=", "<>", "LIKE", "ILIKE":
+		return arrayAdvice(name, left, right)
+	case "||":
+		if left.Base == Array || right.Base == Array {
+			return "ARRAY_TO_STRING(array, ', ') in place of the array, or ARRAY_CONCAT of two arrays"
+		}
+	}
+	return ""
+}
+
+// arrayAdvice is typeAdvice for a test whether an array is, or has, a value.
+func arrayAdvice(name string, left, right Type) string {
+	if (left.Base == Array) == (right.Base == Array) {
+		return ""
+	}
+	switch name {
+	case "=":
+		return "ARRAY_CONTAINS(array, value)"
+	case "<>":
+		return "NOT ARRAY_CONTAINS(array, value)"
+	}
+	return "UNNEST(array) AS u(x) in FROM, and x " + name + " pattern"
 }
 
 // callText shows the types of a call in the shape of the call: ABS(<VARCHAR>), <INTEGER> +
@@ -39,8 +81,8 @@ func callText(name string, args []Expr) string {
 	return name + "(" + strings.Join(types, ", ") + ")"
 }
 
-// TypeText returns the type of x as messages of a call show it: with the length of a text, the
-// digits of a decimal and the fraction digits of a time, which our types don't carry.
+// TypeText returns the type of x in the form of messages about calls: with the length of a string,
+// the digits of a decimal and the fraction digits of a time, which Type does not contain.
 func TypeText(x Expr) string { return strings.ToUpper(typeText(x)) }
 
 func typeText(x Expr) string {
@@ -48,7 +90,7 @@ func typeText(x Expr) string {
 	case *Literal:
 		return literalTypeText(c)
 	case *Call:
-		if c.Fn.entry() == arrayFunction && c.T.Elem().Base != Array {
+		if c.Fn.Entry() == arrayFunction && c.T.Elem().Base != Array {
 			return elementTypeText(c.Args, c.T.Elem()) + " ARRAY"
 		}
 	}

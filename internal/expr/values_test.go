@@ -1,8 +1,10 @@
-package expr
+package expr_test
 
 import (
 	"testing"
 
+	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/expr/nativetext"
 	"github.com/hengedb/henge/internal/vector"
 )
 
@@ -11,14 +13,14 @@ func answer(t *testing.T, sql string) string {
 	t.Helper()
 	e, err := parseSQL(sql, nil, nil)
 	if err == nil {
-		e, err = Fold(e, &Context{Now: 1_582_990_200_000})
+		e, err = expr.Fold(e, &expr.Context{Now: 1_582_990_200_000})
 	}
 	if err != nil {
 		return err.Error()
 	}
-	l, ok := e.(*Literal)
+	l, ok := e.(*expr.Literal)
 	if !ok {
-		t.Fatalf("%s: did not fold to a constant, but to %s", sql, Native(e, nil))
+		t.Fatalf("%s: did not fold to a constant, but to %s", sql, nativetext.Format(e, nil))
 	}
 	cell := showCell(vector.Constant(l.T.Runtime(), l.Value, 1), 0, l.T, nil)
 	if cell == nil {
@@ -278,17 +280,17 @@ func TestTextOfNumbers(t *testing.T) {
 		{1, "1.0"}, {0, "0.0"}, {1e-3, "0.001"}, {1e-4, "1.0E-4"}, {1e7, "1.0E7"}, {9999999, "9999999.0"}, {12345678, "1.2345678E7"},
 		{5e-324, "4.9E-324"}, {2e23, "2.0E23"}, {-1.5, "-1.5"}, {0.1, "0.1"}, {1.7976931348623157e308, "1.7976931348623157E308"},
 	} {
-		if got := doubleText(c.x); got != c.want {
+		if got := vector.DoubleText(c.x); got != c.want {
 			t.Errorf("text of %g is %s, want %s", c.x, got, c.want)
 		}
 	}
-	if got := string(AppendFloat(nil, 0.1)); got != "0.1" {
+	if got := string(expr.AppendFloat(nil, 0.1)); got != "0.1" {
 		t.Errorf("text of a FLOAT 0.1 is %s", got)
 	}
 }
 
 func TestNativeLanguage(t *testing.T) {
-	columns := columnsOf("__time", Of(Timestamp), "dim1", Of(Varchar), "l", Of(BigInt), "mv", MultiString)
+	columns := columnsOf("__time", expr.Of(expr.Timestamp), "dim1", expr.Of(expr.Varchar), "l", expr.Of(expr.BigInt), "mv", expr.MultiString)
 	for _, c := range []struct{ sql, want string }{
 		{"FLOOR(__time TO HOUR)", `timestamp_floor("__time",'PT1H',null,'UTC')`},
 		{"TIME_FLOOR(__time, 'P1D', NULL, 'Europe/Berlin')", `timestamp_floor("__time",'P1D',null,'Europe/Berlin')`},
@@ -327,7 +329,7 @@ func TestNativeLanguage(t *testing.T) {
 		{"TRIM(dim1)", `trim("dim1",' ')`},
 		{"HUMAN_READABLE_DECIMAL_FORMAT(l)", `human_readable_decimal_format("l")`},
 	} {
-		if got := Native(mustParse(t, c.sql, columns...), nil); got != c.want {
+		if got := nativetext.Format(mustParse(t, c.sql, columns...), nil); got != c.want {
 			t.Errorf("%s is %s, want %s", c.sql, got, c.want)
 		}
 	}

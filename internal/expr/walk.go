@@ -161,8 +161,8 @@ func Remap(e Expr, to func(int) int) Expr {
 	})
 }
 
-// Equal reports whether a and b compute the same by construction: equal trees over equal columns.
-// Places in the text, column names and the nullability of types don't count.
+// Equal reports whether a and b are equal trees over equal columns. It ignores positions in the
+// text, column names and the nullability of types.
 func Equal(a, b Expr) bool {
 	if a == b {
 		return true
@@ -179,7 +179,7 @@ func Equal(a, b Expr) bool {
 		return ok && sameType(x.T, y.T) && equalValues(x.Value, y.Value)
 	case *Call:
 		y, ok := b.(*Call)
-		return ok && x.Fn.same(y.Fn) && sameType(x.T, y.T) && slices.EqualFunc(x.Args, y.Args, Equal)
+		return ok && x.Fn.Same(y.Fn) && sameType(x.T, y.T) && slices.EqualFunc(x.Args, y.Args, Equal)
 	case *Cast:
 		y, ok := b.(*Cast)
 		return ok && sameType(x.T, y.T) && Equal(x.X, y.X)
@@ -237,7 +237,7 @@ func equalValues(a, b any) bool {
 	return a == b
 }
 
-// IsConstant reports whether e reads no column and no element and gives the same value each time.
+// IsConstant reports whether e does not read columns or elements and always has the same value.
 func IsConstant(e Expr) bool {
 	constant := true
 	Walk(e, func(x Expr) bool {
@@ -252,33 +252,33 @@ func IsConstant(e Expr) bool {
 	return constant
 }
 
-// literalValue returns the value of a literal that is not NULL.
-func literalValue(e Expr) (any, bool) {
+// LiteralValue returns the value of a literal that is not NULL.
+func LiteralValue(e Expr) (any, bool) {
 	if l, ok := e.(*Literal); ok && l.Value != nil {
 		return l.Value, true
 	}
 	return nil, false
 }
 
-// isNullLiteral reports whether e is a constant NULL of any type.
-func isNullLiteral(e Expr) bool {
+// IsNullLiteral reports whether e is a constant NULL of any type.
+func IsNullLiteral(e Expr) bool {
 	switch x := e.(type) {
 	case *Literal:
 		return x.Value == nil
 	case *Cast:
-		return isNullLiteral(x.X)
+		return IsNullLiteral(x.X)
 	}
 	return false
 }
 
 // NeverFails reports whether e can be computed for every row without an error, so that it may be
-// for rows that nobody is to see: no error tells of them.
+// evaluated for rows that the user must not see: an error would reveal them.
 func NeverFails(e Expr) bool {
 	ok := true
 	Walk(e, func(x Expr) bool {
 		switch x := x.(type) {
 		case *Call:
-			ok = ok && x.Fn.entry().Total
+			ok = ok && x.Fn.Entry().Total
 		case *Loop:
 			ok = false
 		}

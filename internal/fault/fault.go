@@ -1,13 +1,13 @@
-// Package fault gives the one error type a user may see: who it is for, what kind of failure it is,
-// and a sentence that says what to do about it.
+// Package fault defines the error type that users see: the persona it addresses, the category of
+// the failure, and a sentence that says what to do about it.
 //
-// The central type is Error. Code that knows a fact a user needs returns one of the constructors
-// (InvalidInput, InvalidSQL, NotFound, ...); on the way up errors are only wrapped with
-// fmt.Errorf("loading segment [%s]: %w", ...). The edge (package api/edge) finds the first Error in
-// the chain and is the only place that turns it into a status and a body.
+// The central type is Error. Code that detects a failure calls one of the constructors
+// (InvalidInput, InvalidSQL, NotFound, ...); callers only wrap errors with fmt.Errorf("loading
+// segment [%s]: %w", ...). The edge (package api/edge) finds the first Error in the chain and is
+// the only place that turns it into a status and a body.
 //
-// Messages are sentences that survive with the values taken out; a value follows its noun in
-// brackets. They never hold row contents or secrets.
+// Messages are sentences that remain complete without their values; a value follows its noun in
+// brackets. They never contain row contents or secrets.
 package fault
 
 import (
@@ -17,10 +17,10 @@ import (
 	"runtime/debug"
 )
 
-// Persona is the reader a message is written for.
+// Persona is the intended reader of a message.
 type Persona string
 
-// The personas of the reference system.
+// The personas of Druid.
 const (
 	User      Persona = "USER"
 	Admin     Persona = "ADMIN"
@@ -28,10 +28,10 @@ const (
 	Developer Persona = "DEVELOPER"
 )
 
-// Category is the kind of a failure. It decides the HTTP status (spec/sql.md, section 2.2).
+// Category is the kind of a failure. It determines the HTTP status (docs/sql.md).
 type Category string
 
-// The categories of the reference system.
+// The categories of Druid.
 const (
 	CategoryDefensive          Category = "DEFENSIVE"
 	CategoryInvalidInput       Category = "INVALID_INPUT"
@@ -48,11 +48,11 @@ const (
 	CategoryUncategorized      Category = "UNCATEGORIZED"
 )
 
-// Legacy is the older one-word class of an error that clients of releases before 27 switch on (the
-// member "error" of a body).
+// Legacy is the old class name of an error, for clients of releases before 27 (the member "error"
+// of a body).
 type Legacy string
 
-// The legacy classes of spec/sql.md, section 2.2.
+// The legacy classes that docs/sql.md describes.
 const (
 	LegacyNone          Legacy = ""
 	LegacyParse         Legacy = "SQL parse failed"
@@ -70,26 +70,27 @@ const (
 	LegacyUnknown       Legacy = "Unknown exception"
 )
 
-// Error is a failure a user may see. It is immutable once returned: With* methods copy.
+// Error is a failure that a user may see. It is immutable after it is returned: With* methods copy
+// it.
 type Error struct {
 	Persona  Persona
 	Category Category
-	// Code is the machine-readable code of the body's errorCode: "invalidInput", "general",
-	// "notFound", a fault code of the multi-stage engine, ...
+	// Code is the machine-readable errorCode of the body: "invalidInput", "general", "notFound", a
+	// fault code of the multi-stage engine, ...
 	Code string
-	// Legacy is the class for old clients; empty: the edge derives it from the category.
+	// Legacy is the class for old clients; empty: it is derived from the category.
 	Legacy Legacy
-	// Class overrides the errorClass that the edge would derive; empty in nearly all cases.
+	// Class overrides the errorClass derived from the category; it is almost always empty.
 	Class   string
 	Message string
-	// Context holds facts beside the message (line, column, endLine, endColumn, sourceType, ...);
-	// values are text on the wire.
+	// Context contains facts besides the message (line, column, endLine, endColumn, sourceType, ...).
+	// In JSON the values are strings.
 	Context map[string]string
 
 	cause error
 }
 
-// Error returns the message, with the private cause behind it for logs.
+// Error returns the message, followed by the private cause, for logs.
 func (e *Error) Error() string {
 	if e.cause != nil {
 		return e.Message + ": " + e.cause.Error()
@@ -97,10 +98,10 @@ func (e *Error) Error() string {
 	return e.Message
 }
 
-// Unwrap returns the private cause, which never reaches a client.
+// Unwrap returns the private cause, which is never sent to a client.
 func (e *Error) Unwrap() error { return e.cause }
 
-// With returns a copy whose context also holds key.
+// With returns a copy whose context also contains key.
 func (e *Error) With(key, value string) *Error {
 	c := *e
 	c.Context = make(map[string]string, len(e.Context)+1)
@@ -109,15 +110,15 @@ func (e *Error) With(key, value string) *Error {
 	return &c
 }
 
-// WithCause returns a copy that carries err for the log.
+// WithCause returns a copy that contains err for the log.
 func (e *Error) WithCause(err error) *Error {
 	c := *e
 	c.cause = err
 	return &c
 }
 
-// WithPanic returns a copy that carries what a panic was and the stack for the log. It is called
-// where the panic is recovered, while its frames are still there.
+// WithPanic returns a copy that contains the value and the stack of a panic for the log. It must be
+// called where the panic is recovered, while its frames still exist.
 func (e *Error) WithPanic(p any) *Error {
 	return e.WithCause(fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
 }
@@ -148,95 +149,101 @@ func newError(p Persona, c Category, code, format string, args []any) *Error {
 	return &Error{Persona: p, Category: c, Code: code, Message: fmt.Sprintf(format, plain(args)...)}
 }
 
-// InvalidInput is for a request whose content is wrong: 400.
+// InvalidInput returns the fault of a request with invalid content: 400.
 func InvalidInput(format string, args ...any) *Error {
 	return newError(User, CategoryInvalidInput, "invalidInput", format, args)
 }
 
-// Malformed is for a body that is no JSON or JSON of the wrong shape: 400.
+// Malformed returns the fault of a body that is not JSON or is JSON of the wrong shape: 400.
 func Malformed(format string, args ...any) *Error {
 	return InvalidInput(format, args...).WithLegacy(LegacyJSON)
 }
 
-// BadContext is for a query context value that can't be read: 400.
+// BadContext returns the fault of an invalid query context value: 400.
 func BadContext(format string, args ...any) *Error {
 	e := newError(Operator, CategoryInvalidInput, "legacyQueryException", format, args)
 	e.Legacy = LegacyContext
 	return e
 }
 
-// NotFound is for a thing that was named and does not exist: 404.
+// NotFound returns the fault of a named thing that does not exist: 404.
 func NotFound(format string, args ...any) *Error {
 	return newError(User, CategoryNotFound, "notFound", format, args)
 }
 
-// Unauthorized is for a caller whom nobody knows: 401.
+// Unauthorized returns the fault of an unauthenticated caller: 401.
 func Unauthorized(format string, args ...any) *Error {
 	e := newError(User, CategoryUnauthorized, "general", format, args)
 	e.Legacy = LegacyUnauthorized
 	return e
 }
 
-// Forbidden is for a caller without the permission: 403.
+// Forbidden returns the fault of a caller without the permission: 403.
 func Forbidden(format string, args ...any) *Error {
 	e := newError(User, CategoryForbidden, "forbidden", format, args)
 	e.Legacy = LegacyUnauthorized
 	return e
 }
 
-// Conflict is for a request that contradicts the present state: 409.
+// Conflict returns the fault of a request that conflicts with the current state: 409.
 func Conflict(format string, args ...any) *Error {
 	return newError(User, CategoryConflict, "conflict", format, args)
 }
 
-// Unsupported is for what is well-formed but not offered: 501.
+// Unsupported returns the fault of a well-formed request for an unsupported feature: 501.
 func Unsupported(format string, args ...any) *Error {
 	e := newError(User, CategoryUnsupported, "unsupported", format, args)
 	e.Legacy = LegacyUnsupported
 	return e
 }
 
-// Capacity is for a request refused because too much runs already: 429.
+// RetryAfter is the context key for the number of seconds after which to retry.
+const RetryAfter = "retryAfter"
+
+// Capacity returns the fault of a request that is rejected because too many requests are running:
+// 429.
 func Capacity(format string, args ...any) *Error {
 	e := newError(Operator, CategoryCapacityExceeded, "legacyQueryException", format, args)
 	e.Legacy = LegacyCapacity
 	return e
 }
 
-// ResourceLimit is for a query that would break a limit of memory, rows or disk: 400.
+// ResourceLimit returns the fault of a query that would exceed a limit of memory, rows or disk:
+// 400.
 func ResourceLimit(format string, args ...any) *Error {
 	e := newError(Operator, CategoryInvalidInput, "legacyQueryException", format, args)
 	e.Legacy = LegacyResourceLimit
 	return e
 }
 
-// Unavailable is for a part of the system that can't be reached now: 503.
+// Unavailable returns the fault of a part of the system that is temporarily unreachable: 503.
 func Unavailable(format string, args ...any) *Error {
 	return newError(Operator, CategoryServiceUnavailable, "general", format, args)
 }
 
-// Canceled is for work ended on request: 500.
+// Canceled returns the fault of work that was canceled on request: 500.
 func Canceled(format string, args ...any) *Error {
 	e := newError(Operator, CategoryCanceled, "legacyQueryException", format, args)
 	e.Legacy = LegacyCancelled
 	return e
 }
 
-// Timeout is for work that took longer than allowed: 504.
+// Timeout returns the fault of work that exceeded its timeout: 504.
 func Timeout(format string, args ...any) *Error {
 	e := newError(Operator, CategoryTimeout, "legacyQueryException", format, args)
 	e.Legacy = LegacyTimeout
 	return e
 }
 
-// Runtime is for a failure while running that is the environment's, not the request's: 500.
+// Runtime returns the fault of a failure at run time that the environment caused, not the request:
+// 500.
 func Runtime(format string, args ...any) *Error {
 	e := newError(Operator, CategoryRuntimeFailure, "general", format, args)
 	e.Legacy = LegacyUnknown
 	return e
 }
 
-// Defensive is for a broken assumption of our own code: 500.
+// Defensive returns the fault of a violated assumption of Henge's own code: 500.
 func Defensive(format string, args ...any) *Error {
 	e := newError(Developer, CategoryDefensive, "internalServerError", format, args)
 	e.Legacy = LegacyUnknown

@@ -11,24 +11,25 @@ import (
 	"unicode"
 )
 
-// JSONProblem says in one sentence, for users and without Go types, why JSON could not be read.
+// JSONProblem explains in one sentence, for users and without Go types, why JSON could not be
+// parsed.
 func JSONProblem(err error) string {
 	var syntax *json.SyntaxError
 	var kind *json.UnmarshalTypeError
 	switch {
 	case errors.As(err, &syntax):
-		return fmt.Sprintf("the JSON is broken at byte %d: %s", syntax.Offset, syntax.Error())
+		return fmt.Sprintf("%s, at byte [%d]", brokenJSON(syntax), syntax.Offset)
 	case errors.As(err, &kind):
 		if kind.Field == "" {
 			return fmt.Sprintf("a JSON %s does not fit", kind.Value)
 		}
 		return fmt.Sprintf("field '%s' can't be a JSON %s", JSONMember(kind), kind.Value)
 	}
-	return err.Error()
+	return Words(err)
 }
 
-// JSONMember returns the path of the member that is of the wrong type, without the names of the
-// structs that have it in them: those begin with a capital.
+// JSONMember returns the path of the member with the wrong type, without the names of embedded
+// structs, which begin with a capital letter.
 func JSONMember(kind *json.UnmarshalTypeError) string {
 	field := kind.Field
 	for {
@@ -40,21 +41,28 @@ func JSONMember(kind *json.UnmarshalTypeError) string {
 	}
 }
 
-// plain returns what a message shows of its arguments: of an error of encoding/json about a type,
-// which names types of Go, JSONProblem.
+// plain returns what a message shows of its arguments: of an error of a library Words, of a fault
+// its message without the cause, which is for the log.
 func plain(args []any) []any {
+	copied := false
 	for i, a := range args {
 		err, isError := a.(error)
-		if kind, ok := errors.AsType[*json.UnmarshalTypeError](err); isError && ok && Find(err) == nil {
-			args = slices.Clone(args)
-			args[i] = strings.Replace(err.Error(), kind.Error(), JSONProblem(kind), 1)
+		if !isError || err == nil {
+			continue
 		}
+		if !copied {
+			args, copied = slices.Clone(args), true
+		}
+		args[i] = Words(err)
 	}
 	return args
 }
 
-// JSONClass names the class that the reference's JSON reader gives a value, which is what its
-// messages show.
+// Sprintf is like fmt.Sprintf, for text that users read: errors among args are formatted by Words.
+func Sprintf(format string, args ...any) string { return fmt.Sprintf(format, plain(args)...) }
+
+// JSONClass returns the Java class of a value in Druid's JSON parser, which messages contain. See
+// quirk Q011.
 func JSONClass(v any) string {
 	switch x := v.(type) {
 	case string:

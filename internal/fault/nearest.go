@@ -2,11 +2,18 @@ package fault
 
 import "strings"
 
-// Nearest returns the candidate most like name, for messages that ask "did you mean ...?"; "" when
-// none is near. Case differences count little; otherwise up to a third of the name may differ.
+// Nearest returns the candidate that is most similar to name, for messages with "did you mean
+// ...?", or "" if no candidate is similar. Differences in case count little. Otherwise up to a
+// third of the name may differ.
 func Nearest(name string, candidates []string) string {
+	return NearestWithin(name, candidates, len(name)/3)
+}
+
+// NearestWithin is like Nearest, with an explicit maximum number of letters that may differ, not
+// counting case.
+func NearestWithin(name string, candidates []string, most int) string {
 	lower := strings.ToLower(name)
-	best, bestDistance := "", len(name)/3+1
+	best, bestDistance := "", most+1
 	for _, c := range candidates {
 		if d := editDistance(lower, strings.ToLower(c), bestDistance); d < bestDistance || d == bestDistance && c < best {
 			best, bestDistance = c, d
@@ -39,4 +46,14 @@ func editDistance(a, b string, limit int) int {
 		before, row, next = row, next, before
 	}
 	return row[len(b)]
+}
+
+// DidYouMean returns the end of a message that suggests the candidate most similar to name, or ""
+// if no candidate is similar.
+func DidYouMean(name string, candidates []string) string {
+	near := Nearest(name, candidates)
+	if near == "" {
+		return ""
+	}
+	return ". Did you mean [" + near + "]?"
 }

@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// Span is a place in a SQL text: 1-based lines and columns (columns count characters), the end
-// inclusive. The zero value is no place.
+// Span is a range in an SQL text: lines and columns start at 1, columns count characters, and the
+// end is inclusive. The zero value means that the position is unknown.
 type Span struct {
 	Line, Column, EndLine, EndColumn int32
 }
 
-// IsZero reports whether s is no place.
+// IsZero reports whether the position is unknown.
 func (s Span) IsZero() bool { return s.Line == 0 }
 
 // To returns the span from the start of s to the end of t.
@@ -40,20 +40,20 @@ func (e *Error) at(s Span) *Error {
 	return e
 }
 
-// Placed returns err with the place of what failed in its context, if it is an Error without one:
-// the fact is known deep below the place. The message stays.
-func Placed(err error, place Span) error {
-	if place.IsZero() {
+// WithPosition adds a position to the context of err if it is an Error without a position, because
+// the code that detects an error often does not know the position. The message is unchanged.
+func WithPosition(err error, span Span) error {
+	if span.IsZero() {
 		return err
 	}
 	if f, ok := errors.AsType[*Error](err); ok && f.Context["line"] == "" {
-		return f.at(place)
+		return f.at(span)
 	}
 	return err
 }
 
-// SQLParse is for a statement that does not parse. The message is taken as it is: parser messages
-// place their position themselves.
+// SQLParse returns the fault of a statement with a syntax error. The message is used unchanged,
+// because messages of the parser contain the position.
 func SQLParse(at Span, format string, args ...any) *Error {
 	e := InvalidInput(format, args...)
 	e.Legacy = LegacyParse
@@ -63,9 +63,10 @@ func SQLParse(at Span, format string, args ...any) *Error {
 // maxShownText is how many bytes of a text of the statement stand in a message.
 const maxShownText = 4 << 10
 
-// InvalidSQL is for a statement that parses but means nothing: unknown names, wrong types,
-// misplaced aggregates. The place, if there is one, is appended to the message as " (line [L],
-// column [C])". Texts of the statement that stand in the message are cut where they are very long.
+// InvalidSQL returns the fault of a statement that is syntactically valid but semantically invalid:
+// unknown names, wrong types, misplaced aggregates. The position, if known, is appended to the
+// message as " (line [L], column [C])". Very long excerpts of the statement in the message are
+// truncated.
 func InvalidSQL(at Span, format string, args ...any) *Error {
 	for i, a := range args {
 		if s, ok := a.(string); ok && len(s) > maxShownText {
@@ -78,7 +79,7 @@ func InvalidSQL(at Span, format string, args ...any) *Error {
 	return e.at(at)
 }
 
-// UnsupportedSQL is for a construct that is understood and not yet run. It says so with its place: 501.
+// UnsupportedSQL returns the fault of an unsupported construct, with its position: 501.
 func UnsupportedSQL(at Span, format string, args ...any) *Error {
 	return Unsupported("%s", fmt.Sprintf(format, plain(args)...)+at.suffix()).at(at)
 }

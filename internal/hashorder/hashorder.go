@@ -1,5 +1,6 @@
-// Package hashorder puts things in the order in which the reference system lists the members of its
-// hash sets, where that order reaches its users: paths of JSON values, names of columns.
+// Package hashorder sorts names in the order in which Apache Druid lists the members of its hash
+// sets, wherever that order is visible to users: paths of JSON values, names of columns. See quirk
+// Q006.
 package hashorder
 
 import (

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Orders in which release 27 of the reference lists the columns of datasources: the first grows its
-// set once.
+// Orders in which release 27 of Druid lists the columns of datasources: the first grows its set
+// once.
 func TestSortTexts(t *testing.T) {
 	for given, want := range map[string]string{
 		"channel cityName comment countryIsoCode countryName isAnonymous isMinor isNew isRobot isUnpatrolled metroCode namespace page regionIsoCode regionName user delta added deleted": "isRobot countryIsoCode added regionName channel delta isUnpatrolled isNew isMinor isAnonymous deleted cityName metroCode namespace comment countryName page user regionIsoCode",

@@ -1,13 +1,14 @@
-// Package historical gives the Historical role: it keeps segments near to queries.
+// Package historical implements the Historical role: it stores segments close to queries.
 //
-// The central type is Historical, a segment cache with two ways in: the leading Coordinator
-// commands what to load and what to drop (Command, and Run, which works on the queue of it);
-// Acquire serves a query and fetches what is not loaded yet, which makes room again later. What the
-// rules keep in deep storage only can so be asked too; it takes longer. All that comes and goes by
-// command is announced in a cluster.Log, which Brokers and Coordinators follow.
+// The central type is Historical, a segment cache that is filled in two ways. The leading
+// Coordinator commands which segments to load and to drop (Command; Run executes the queue of
+// commands). Acquire serves a query and fetches a missing segment, which can be evicted later;
+// queries can thus read segments that the rules keep only in deep storage, though more slowly.
+// Segments that are loaded and dropped by command are announced in a cluster.Log, which Brokers and
+// Coordinators follow.
 //
-// Elsewhere: which segments those are (duty/assign), fragments of queries over them
-// (api/fragments), the endpoints (api/data).
+// Elsewhere: the choice of segments (duty/assign), fragments of queries over them (api/fragments),
+// the endpoints (api/data).
 package historical
 
 import (
@@ -50,11 +51,11 @@ type Historical struct {
 	}
 }
 
-// Threads is how many segments are loaded at once; maxThreads at most.
+// Threads is the number of segments that are loaded concurrently; at most maxThreads.
 type Threads struct {
-	// Loading is the number for usual; 0: usualThreads.
+	// Loading is the normal number; 0: usualThreads.
 	Loading int
-	// Turbo is the number while the Coordinator says to load as at a start; 0: that of Loading.
+	// Turbo is the number while the Coordinator requests turbo loading; 0: the value of Loading.
 	Turbo int
 }
 
@@ -64,7 +65,7 @@ const maxThreads = 1024
 // usualThreads is for the wait for deep storage, which is longer than any other.
 const usualThreads = 4
 
-// New returns a Historical on a cache that its owner closes.
+// New returns a Historical on a cache, which its owner closes.
 func New(c *cache.Cache, threads Threads, times clock.Clock, log *slog.Logger) *Historical {
 	threads.Loading = cmp.Or(min(max(threads.Loading, 0), maxThreads), usualThreads)
 	threads.Turbo = cmp.Or(min(max(threads.Turbo, 0), maxThreads), threads.Loading)
@@ -75,11 +76,11 @@ func New(c *cache.Cache, threads Threads, times clock.Clock, log *slog.Logger) *
 	return h
 }
 
-// Changes is what the Historical announces.
+// Changes is the log of announcements of the Historical.
 func (h *Historical) Changes() *cluster.Log { return h.changes }
 
-// LoadingThreads returns how many segments are loaded at once: for usual, and while the Coordinator
-// says to load as at a start.
+// LoadingThreads returns the number of segments that are loaded concurrently: normally, and in
+// turbo mode.
 func (h *Historical) LoadingThreads() (usual, turbo int) { return h.threads.Loading, h.threads.Turbo }
 
 // Acquire returns a segment that the caller releases.
@@ -96,23 +97,23 @@ func (h *Historical) leaveOther(ctx context.Context, id, fingerprint string) boo
 	if !h.cache.HoldsOther(id, fingerprint) {
 		return false
 	}
-	h.log.WarnContext(ctx, "a segment was loaded from another file than the one it has now, and is dropped", "segment", id,
+	h.log.WarnContext(ctx, "segment was loaded from an outdated file; dropping it", "segment", id,
 		"fingerprint", fingerprint)
 	h.drop(ctx, id)
 	return true
 }
 
-// Loaded returns the ids of the segments held, sorted.
+// Loaded returns the sorted ids of the loaded segments.
 func (h *Historical) Loaded() []string { return h.cache.Loaded() }
 
-// Used returns the bytes of the segments held.
+// Used returns the total size of the loaded segments in bytes.
 func (h *Historical) Used() int64 { return h.cache.Used() }
 
-// Named gives segments to the fragments of other processes, which name them (fragments.Segments).
+// Named supplies segments by name to the fragments of other processes (fragments.Segments).
 type Named struct{ *Historical }
 
-// Acquire returns a segment that the caller releases: one that is loaded, or with a load
-// specification any.
+// Acquire returns a segment that the caller releases: a loaded segment or, with a load spec, any
+// segment.
 func (n Named) Acquire(ctx context.Context, id string, loadSpec json.RawMessage) (segment.Reader, error) {
 	if loadSpec == nil {
 		return n.cache.Acquire(ctx, id)
@@ -121,7 +122,7 @@ func (n Named) Acquire(ctx context.Context, id string, loadSpec json.RawMessage)
 	return n.cache.Fetch(ctx, id, func() json.RawMessage { return loadSpec })
 }
 
-// Held returns a segment that is loaded, from the file with a fingerprint if there is one.
+// Held returns a loaded segment, from the file with a fingerprint if it exists.
 func (n Named) Held(ctx context.Context, id, fingerprint string) (segment.Reader, error) {
 	if n.leaveOther(ctx, id, fingerprint) {
 		return nil, fault.NotFound("Segment [%s] is not loaded on this node: it had another file of this id", id)

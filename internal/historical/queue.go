@@ -10,8 +10,8 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// Command takes what the leading Coordinator says, and returns what is left to do. Drops are done
-// when it returns; loads are queued, the first first. A command of an earlier leader is refused.
+// Command executes a command of the leading Coordinator, and returns the remaining work. Drops are
+// complete when it returns; loads are queued in order. A command of an earlier leader is rejected.
 func (h *Historical) Command(ctx context.Context, c cluster.Command) (cluster.QueueState, error) {
 	h.mu.Lock()
 	if c.Epoch < h.mu.epoch {
@@ -47,7 +47,7 @@ func (h *Historical) leaveLocked(id string) {
 		cancel()
 	}
 	if h.mu.asked[id] != nil {
-		h.endedLocked(id, "it was told to be dropped meanwhile")
+		h.endedLocked(id, "it was dropped in the meantime")
 	}
 }
 
@@ -61,7 +61,7 @@ func (h *Historical) enqueueLocked(l cluster.LoadItem) {
 
 func (h *Historical) drop(ctx context.Context, id string) {
 	if err := h.cache.Drop(id); err != nil {
-		h.log.ErrorContext(ctx, "a segment could not be dropped", "segment", id, "error", err)
+		h.log.ErrorContext(ctx, "failed to drop a segment", "segment", id, "error", err)
 		return
 	}
 	h.changes.Dropped(id)
@@ -101,7 +101,7 @@ func (h *Historical) nudge() {
 	}
 }
 
-// Run loads what is queued until ctx is done.
+// Run loads the queued segments until ctx is done.
 func (h *Historical) Run(ctx context.Context) error {
 	var working sync.WaitGroup
 	defer working.Wait()
@@ -129,7 +129,7 @@ func (h *Historical) work(ctx context.Context) {
 			_ = h.cache.Drop(item.ID) // the next command to drop it finds it
 		}
 		if done(err) && err != nil {
-			h.log.ErrorContext(ctx, "a segment could not be loaded", "segment", item.ID, "error", err)
+			h.log.ErrorContext(ctx, "failed to load a segment", "segment", item.ID, "error", err)
 		}
 		if ctx.Err() != nil {
 			return
@@ -142,7 +142,7 @@ func (h *Historical) work(ctx context.Context) {
 func reason(err error) string {
 	f := fault.Find(err)
 	if f == nil {
-		return err.Error()
+		return fault.Words(err)
 	}
 	if about, whole := strings.CutSuffix(err.Error(), f.Error()); whole {
 		return about + f.Message

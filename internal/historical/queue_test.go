@@ -28,7 +28,7 @@ func opened(t *testing.T, dir string, far func(deepstore.Store) deepstore.Store)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := cache.Open(cache.Options{Places: []cache.Place{{Dir: dir, MaxBytes: 1 << 30}}, Store: far(deep)})
+	c, err := cache.Open(cache.Options{Locations: []cache.Location{{Dir: dir, MaxBytes: 1 << 30}}, Store: far(deep)})
 	if err != nil {
 		t.Fatal(err)
 	}

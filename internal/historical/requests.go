@@ -9,15 +9,16 @@ import (
 	"github.com/hengedb/henge/internal/cluster"
 )
 
-// Change is a request to load or to drop a segment, of somebody who is not the leading Coordinator.
+// Change is a request to load or to drop a segment from a client other than the leading
+// Coordinator.
 type Change struct {
 	Drop bool
 	cluster.LoadItem
 }
 
-// Outcome is what became of a Change.
+// Outcome is the outcome of a Change.
 type Outcome struct {
-	// Done says that it has ended, and Failed why it failed, if it did.
+	// Done is true if the change has ended; Failed is the reason of a failure.
 	Done   bool
 	Failed string
 }
@@ -25,10 +26,10 @@ type Outcome struct {
 // maxUntold is how many ends of loads are kept until somebody asks for them.
 const maxUntold = 100_000
 
-// Change does what changes want and returns when one of them has ended, what became of each; nil:
-// none did within wait. To ask again goes on with what has not ended. What was told is forgotten: a
-// load that failed is tried again when it is asked for again. What no rule wants here the
-// Coordinator drops in the end.
+// Change executes changes. It returns the outcome of each when one of them has ended, or nil if
+// none has within wait. A repeated call continues the unfinished changes. Reported outcomes are
+// forgotten: a failed load is retried when it is requested again. The Coordinator eventually drops
+// segments that no rule assigns to this server.
 func (h *Historical) Change(ctx context.Context, changes []Change, turbo bool, wait time.Duration) []Outcome {
 	for _, c := range changes {
 		if c.Drop {

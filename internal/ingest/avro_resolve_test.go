@@ -96,7 +96,8 @@ func TestAvroCodecs(t *testing.T) {
 	schema, records := `[{"name":"a","type":"long"}]`, []map[string]any{{"a": int64(1)}, {"a": int64(2)}}
 	data := avroOf(t, schema, records, ocf.WithCodec(renamedCodec{ocf.SnappyCodec()}))
 	_, _, err := read(t, `{"type":"avro_ocf"}`, data, "a long", Options{})
-	if err == nil || !strings.Contains(err.Error(), "is packed with codec [lzma], which is not supported; known are [null, deflate, snappy, bzip2, xz, zstandard]") {
+	if err == nil || !strings.Contains(err.Error(), "is compressed with codec [lzma], which is not supported; known are [null, deflate, "+
+		"snappy, bzip2, xz, zstandard]") {
 		t.Error(err)
 	}
 	python := os.Getenv("HENGE_PYARROW_PYTHON")

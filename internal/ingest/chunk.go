@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/ingest/record"
 	"github.com/hengedb/henge/internal/invariant"
 )
 
@@ -37,7 +38,7 @@ type chunker struct {
 	done bool
 	free chan []byte // buffers to be used again; nil: none are
 
-	// text says that what is no UTF-8 is replaced, and counted.
+	// Text says that what is no UTF-8 is replaced, and counted.
 	text      bool
 	malformed malformedText
 }
@@ -48,7 +49,7 @@ type malformedText struct {
 	line atomic.Int64 // of the first, lines of the split before it counted as the chunker does
 }
 
-// next returns the next chunk, or io.EOF. Its data is the caller's, until it gives it back to
+// Next returns the next chunk, or io.EOF. Its data is the caller's, until it gives it back to
 // recycle.
 func (c *chunker) next() (chunk, error) {
 	if c.done {
@@ -171,7 +172,7 @@ func (c *chunker) emit(buf []byte, n int) (chunk, error) {
 	c.cut.unify(out.data)
 	lines := int64(bytes.Count(out.data, newline))
 	if c.text && !utf8.Valid(out.data) {
-		replaced, count, first := replaceMalformed(out.data)
+		replaced, count, first := record.ReplaceMalformed(out.data)
 		if c.malformed.n.Add(count) == count {
 			c.malformed.line.Store(c.line + int64(bytes.Count(out.data[:first], newline)) + 1)
 		}

@@ -6,7 +6,7 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// column collects the values of one field, row after row, and gives them away as a vector per
+// Column collects the values of one field, row after row, and gives them away as a vector per
 // batch. What it gives away it never touches again: a batch stays valid as long as it is
 // referenced.
 type column struct {
@@ -25,12 +25,12 @@ type column struct {
 	whole  bool      // whole numbers are values as they are
 	when   *Instants // of the time of rows
 	strict bool      // values must be numbers
-	// instead is what a row that has no value gets, an Object's value; nil: none. place and cells say
-	// how it is appended.
-	instead any
-	place   int
-	cells   *sink
-	flaw    flaw // of the row at hand
+	// instead is what a row that has no value gets, an Object's value; nil: none. position and cells
+	// say how it is appended.
+	instead  any
+	position int
+	cells    *sink
+	flaw     flaw // of the row at hand
 }
 
 func newColumn(t vector.Type) *column {
@@ -49,7 +49,7 @@ func newColumn(t vector.Type) *column {
 func (c *column) null() {
 	if v := c.instead; v != nil {
 		c.instead = nil
-		c.cells.objectCell(c.place, c, v)
+		c.cells.objectCell(c.position, c, v)
 		c.instead = v
 		return
 	}

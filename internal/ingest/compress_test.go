@@ -65,6 +65,13 @@ func packings(t testing.TB) map[string][]byte {
 	return out
 }
 
+// Numbers of the zip format (APPNOTE 6.3.10).
+const (
+	zipEncrypted, zipDescriptor                  = 1 << 0, 1 << 3
+	zipStored, zipBzip2, zipLZMA, zipZstd, zipXZ = 0, 12, 14, 93, 95
+	zipFile, zipAfterwards                       = "PK\x03\x04", "PK\x07\x08"
+)
+
 // zipOf is an archive of one file, packed already.
 func zipOf(method uint16, flags uint16, data []byte, files ...string) []byte {
 	var b []byte
@@ -122,7 +129,7 @@ func TestZipMethods(t *testing.T) {
 		"method 12 of zip archives with sizes behind the data is not supported": zipOf(zipBzip2, zipDescriptor, packed["bzip2"], "a"),
 		"a 7z archive is not supported":                                         []byte("7z\xbc\xaf\x27\x1cabcdefgh"),
 		"a file of compress (.Z) is not supported":                              []byte("\x1f\x9d\x90abcdefgh"),
-		"is damaged: its zip data can't be unpacked":                            bytes.Replace(zipOf(zipStored, 0, []byte(packedText), "a"), []byte("2"), []byte("3"), 1),
+		"is damaged: its zip data can't be decompressed":                        bytes.Replace(zipOf(zipStored, 0, []byte(packedText), "a"), []byte("2"), []byte("3"), 1),
 	} {
 		if _, _, err := read(t, `{"type":"json"}`, string(archive), "a long", Options{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v", want, err)
@@ -147,9 +154,9 @@ func TestFilesLeftOutOfZips(t *testing.T) {
 		t.Fatal(err)
 	}
 	for archive, want := range map[string]string{
-		deflated.String(): "only the first file of the zip archive was read; [b.json, c/d.json] were left out",
+		deflated.String(): "only the first file of the zip archive was read; [b.json, c/d.json] were skipped",
 		string(zipOf(zipStored, zipDescriptor, []byte(packedText), "1", "2", "3", "4", "5", "6", "7", "8")): "only the first file of the zip archive was read; " +
-			"[2, 3, 4, 5, 6] and [2] others were left out",
+			"[2, 3, 4, 5, 6] and [2] others were skipped",
 		string(zipOf(zipStored, 0, []byte(packedText), "a")): "",
 	} {
 		got := ""

@@ -1,6 +1,10 @@
 package ingest
 
-import "bytes"
+import (
+	"bytes"
+
+	"github.com/hengedb/henge/internal/ingest/record"
+)
 
 // cutter finds where records end, without parsing them. A cutter is stateless: it sees text that
 // begins at the start of a record.
@@ -87,10 +91,10 @@ func (jsonCutter) unify(text []byte) { unifyLines(text) }
 // top-level objects, else -1.
 func betweenObjects(text []byte, i int) int {
 	before, after := i-1, i+1
-	for before >= 0 && isJSONSpace(text[before]) {
+	for before >= 0 && record.IsJSONSpace(text[before]) {
 		before--
 	}
-	for after < len(text) && isJSONSpace(text[after]) {
+	for after < len(text) && record.IsJSONSpace(text[after]) {
 		after++
 	}
 	if before >= 0 && after < len(text) && text[before] == '}' && text[after] == '{' {
@@ -98,8 +102,6 @@ func betweenObjects(text []byte, i int) int {
 	}
 	return -1
 }
-
-func isJSONSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\r' || c == '\t' }
 
 // arrayCutter cuts between the elements of one top-level array. Text begins between elements or at
 // the array's own bracket.
@@ -174,7 +176,7 @@ func valueEnd(text []byte) int {
 			if last != 0 && last != ',' && last != ':' && last != '[' {
 				return -1
 			}
-			if depth++; depth > maxJSONDepth {
+			if depth++; depth > record.MaxDepth {
 				return -1
 			}
 		case '}', ']':

@@ -12,6 +12,10 @@ import (
 	"github.com/itchyny/gojq"
 
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/ingest/jsonpath"
+	"github.com/hengedb/henge/internal/ingest/record"
+	"github.com/hengedb/henge/internal/ingest/wire"
+	"github.com/hengedb/henge/internal/jsontext"
 )
 
 // flattening is a flattenSpec: what the columns of a nested record are.
@@ -27,7 +31,7 @@ type flattening struct {
 // there.
 type flattenField struct {
 	name string
-	eval func(*Object) any
+	eval func(*record.Object) any
 }
 
 type flattenFieldWire struct {
@@ -50,14 +54,14 @@ func parseFlattening(format string, text json.RawMessage) (*flattening, error) {
 		UseFieldDiscovery *bool             `json:"useFieldDiscovery"`
 		Fields            []json.RawMessage `json:"fields"`
 	}
-	if err := decodeWire("flattenSpec", text, &w); err != nil {
+	if err := wire.Decode("flattenSpec", text, &w); err != nil {
 		return nil, err
 	}
 	if w.UseFieldDiscovery != nil {
 		f.discover = *w.UseFieldDiscovery
 	}
 	if len(w.Fields) > maxFlattenFields {
-		return nil, invalidField("flattenSpec", "there are more than %d fields", maxFlattenFields)
+		return nil, wire.Invalid("flattenSpec", "there are more than %d fields", maxFlattenFields)
 	}
 	seen := map[string]bool{}
 	shown := make([]flattenFieldWire, len(w.Fields))
@@ -67,13 +71,13 @@ func parseFlattening(format string, text json.RawMessage) (*flattening, error) {
 			return nil, err
 		}
 		if seen[field.name] {
-			return nil, invalidField("flattenSpec", "Cannot have duplicate field definition: %s", field.name)
+			return nil, wire.Invalid("flattenSpec", "Cannot have duplicate field definition: %s", field.name)
 		}
 		seen[field.name] = true
 		f.fields = append(f.fields, field)
 	}
 	var err error
-	f.wire, err = marshalPlain(struct {
+	f.wire, err = jsontext.Marshal(struct {
 		UseFieldDiscovery bool               `json:"useFieldDiscovery"`
 		Fields            []flattenFieldWire `json:"fields"`
 	}{f.discover, shown})
@@ -85,29 +89,29 @@ func parseFlattenField(format string, raw json.RawMessage, shown *flattenFieldWi
 	var w flattenFieldWire
 	if err := json.Unmarshal(raw, &w.Name); err == nil {
 		w.Type = "root"
-	} else if err := decodeWire("flattenSpec", raw, &w); err != nil {
+	} else if err := wire.Decode("flattenSpec", raw, &w); err != nil {
 		return flattenField{}, err
 	}
 	if w.Name == "" {
-		return flattenField{}, invalidField("flattenSpec", "a field has no 'name'")
+		return flattenField{}, wire.Invalid("flattenSpec", "a field has no 'name'")
 	}
 	w.Type = strings.ToLower(w.Type)
 	if w.Expr == "" {
 		if w.Type == "path" || w.Type == "jq" {
-			return flattenField{}, invalidField("flattenSpec", "field '%s' of type '%s' has no 'expr'", w.Name, w.Type)
+			return flattenField{}, wire.Invalid("flattenSpec", "field '%s' of type '%s' has no 'expr'", w.Name, w.Type)
 		}
 		w.Expr = w.Name
 	}
 	*shown = w
 	switch w.Type {
 	case "root":
-		return flattenField{w.Name, func(o *Object) any { v, _ := o.Get(w.Expr); return v }}, nil
+		return flattenField{w.Name, func(o *record.Object) any { v, _ := o.Get(w.Expr); return v }}, nil
 	case "path":
-		p, err := compileJSONPath(w.Expr)
+		p, err := jsonpath.Compile(w.Expr)
 		if err != nil {
 			return flattenField{}, err
 		}
-		return flattenField{w.Name, func(o *Object) any { return p.eval(o) }}, nil
+		return flattenField{w.Name, func(o *record.Object) any { return p.Eval(o) }}, nil
 	case "jq":
 		if format != "json" {
 			return flattenField{}, fault.InvalidInput("Field [%s] of [flattenSpec] has type [jq], which only format [json] has; use type [path]", w.Name)
@@ -115,17 +119,17 @@ func parseFlattenField(format string, raw json.RawMessage, shown *flattenFieldWi
 		return compileJQ(w)
 	case "tree":
 		if len(w.Nodes) == 0 {
-			return flattenField{}, invalidField("flattenSpec", "field '%s' of type 'tree' has no 'nodes'", w.Name)
+			return flattenField{}, wire.Invalid("flattenSpec", "field '%s' of type 'tree' has no 'nodes'", w.Name)
 		}
-		return flattenField{w.Name, func(o *Object) any { return walkTree(o, w.Nodes) }}, nil
+		return flattenField{w.Name, func(o *record.Object) any { return walkTree(o, w.Nodes) }}, nil
 	}
-	return flattenField{}, unknownType("flattenSpec", w.Type, []string{"jq", "path", "root", "tree"})
+	return flattenField{}, wire.UnknownType("flattenSpec", w.Type, []string{"jq", "path", "root", "tree"})
 }
 
-func walkTree(o *Object, nodes []string) any {
+func walkTree(o *record.Object, nodes []string) any {
 	var v any = o
 	for _, n := range nodes {
-		o, ok := v.(*Object)
+		o, ok := v.(*record.Object)
 		if !ok {
 			return nil
 		}
@@ -141,17 +145,17 @@ const jqTime = 2 * time.Second
 func compileJQ(w flattenFieldWire) (flattenField, error) {
 	query, err := gojq.Parse(w.Expr)
 	if err != nil {
-		return flattenField{}, invalidField("flattenSpec", "the jq expression of field '%s' is not valid: %s", w.Name, err)
+		return flattenField{}, wire.Invalid("flattenSpec", "the jq expression of field '%s' is not valid: %s", w.Name, err)
 	}
 	// Without environment, modules and input: an expression sees its record only.
 	code, err := gojq.Compile(query)
 	if err != nil {
-		return flattenField{}, invalidField("flattenSpec", "the jq expression of field '%s' is not valid: %s", w.Name, err)
+		return flattenField{}, wire.Invalid("flattenSpec", "the jq expression of field '%s' is not valid: %s", w.Name, err)
 	}
 	if steps, ok := jqSteps(query); ok {
-		return flattenField{w.Name, func(o *Object) any { return walkJQ(o, steps) }}, nil
+		return flattenField{w.Name, func(o *record.Object) any { return walkJQ(o, steps) }}, nil
 	}
-	return flattenField{w.Name, func(o *Object) any {
+	return flattenField{w.Name, func(o *record.Object) any {
 		ctx, cancel := context.WithTimeout(context.Background(), jqTime)
 		defer cancel()
 		v, ok := code.RunWithContext(ctx, plainOf(o)).Next() // the first result counts
@@ -208,7 +212,7 @@ func walkJQ(v any, steps []any) any {
 	for _, step := range steps {
 		switch at := step.(type) {
 		case string:
-			o, ok := v.(*Object)
+			o, ok := v.(*record.Object)
 			if !ok {
 				return nil
 			}
@@ -230,7 +234,7 @@ func walkJQ(v any, steps []any) any {
 // plainOf converts to what gojq takes.
 func plainOf(v any) any {
 	switch v := v.(type) {
-	case *Object:
+	case *record.Object:
 		m := make(map[string]any, len(v.Names))
 		for i, name := range v.Names {
 			m[name] = plainOf(v.Values[i])
@@ -246,10 +250,10 @@ func plainOf(v any) any {
 		return int(v)
 	case float32:
 		return float64(v)
-	case Digits:
+	case record.Digits:
 		return json.Number(v)
 	case []byte:
-		return string(AppendText(nil, v))
+		return string(record.AppendText(nil, v))
 	}
 	return v
 }
@@ -257,7 +261,7 @@ func plainOf(v any) any {
 func fromPlain(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
-		o := &Object{}
+		o := &record.Object{}
 		for _, name := range slices.Sorted(maps.Keys(v)) { // gojq keeps no order
 			o.Add(name, fromPlain(v[name]))
 		}
@@ -271,23 +275,23 @@ func fromPlain(v any) any {
 	case int:
 		return int64(v)
 	case json.Number:
-		return Digits(v)
+		return record.Digits(v)
 	case nil, bool, float64, string:
 		return v
 	}
 	if s, ok := v.(interface{ String() string }); ok { // *big.Int
-		return Digits(s.String())
+		return record.Digits(s.String())
 	}
 	return nil
 }
 
 // flatten returns the columns of a record: the fields, then, when they are discovered, the values
 // at the root that are scalars or lists of scalars; with nested all of them.
-func (f *flattening) flatten(o *Object, nested bool) *Object {
+func (f *flattening) flatten(o *record.Object, nested bool) *record.Object {
 	if len(f.fields) == 0 && f.discover && nested {
 		return o
 	}
-	out := &Object{}
+	out := &record.Object{}
 	for _, field := range f.fields {
 		out.Add(field.name, field.eval(o))
 	}
@@ -307,7 +311,7 @@ func (f *flattening) flatten(o *Object, nested bool) *Object {
 
 // reach returns the columns that may be asked for by name: the fields, and all that is at the root,
 // also where it isn't discovered.
-func (f *flattening) reach(o *Object) *Object {
+func (f *flattening) reach(o *record.Object) *record.Object {
 	if f.discover {
 		return f.flatten(o, true)
 	}
@@ -318,12 +322,12 @@ func (f *flattening) reach(o *Object) *Object {
 
 func isFlat(v any) bool {
 	switch v := v.(type) {
-	case *Object:
+	case *record.Object:
 		return false
 	case []any:
 		for _, e := range v {
 			switch e.(type) {
-			case *Object, []any:
+			case *record.Object, []any:
 				return false
 			}
 		}

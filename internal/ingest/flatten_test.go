@@ -10,14 +10,16 @@ import (
 	"github.com/valyala/fastjson"
 
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/ingest/jsonpath"
+	"github.com/hengedb/henge/internal/ingest/record"
 )
 
 const store = `{"store":{"book":[{"title":"A","price":8.95,"tags":["x","y"]},{"title":"B","price":12,"isbn":"1"},{"title":"C","price":8}],` +
 	`"bike":{"color":"red","price":19.5}},"n":3,"ok":true,"dotted.name":1,"limit":10}`
 
-func parsed(t testing.TB, text string) *Object {
+func parsed(t testing.TB, text string) *record.Object {
 	t.Helper()
-	o, ok := objectOf(fastjson.MustParse(text).GetObject())
+	o, ok := record.ObjectOf(fastjson.MustParse(text).GetObject())
 	if !ok {
 		t.Fatal("not an object")
 	}
@@ -52,17 +54,17 @@ func TestJSONPaths(t *testing.T) {
 		"$.store.bike.keys()":                                            `["color","price"]`,
 		"$":                                                              "",
 	} {
-		p, err := compileJSONPath(path)
+		p, err := jsonpath.Compile(path)
 		if err != nil {
 			t.Errorf("%s: %v", path, err)
 			continue
 		}
-		if got := string(AppendJSON(nil, p.eval(parsed(t, store)))); got != want && want != "" {
+		if got := string(record.AppendJSON(nil, p.Eval(parsed(t, store)))); got != want && want != "" {
 			t.Errorf("%s gives %s, want %s", path, got, want)
 		}
 	}
 	for _, path := range []string{"$.", "$[", "$.a[", "$.a[?(", "$.a[?(@.b ==)]", "$.a[x]", "$x", "$.a.frob()", "$[?(" + strings.Repeat("(", 100) + "@.a" + strings.Repeat(")", 100) + ")]"} {
-		if _, err := compileJSONPath(path); fault.Find(err) == nil {
+		if _, err := jsonpath.Compile(path); fault.Find(err) == nil {
 			t.Errorf("%s was taken: %v", path, err)
 		}
 	}
@@ -73,7 +75,7 @@ func TestFlattenSpec(t *testing.T) {
 		`{"type":"jq","name":"titles","expr":"[.store.book[].title]"},{"type":"tree","name":"price","nodes":["store","bike","price"]},` +
 		`{"type":"root","name":"other","expr":"limit"}]}}`
 	rows, _, err := read(t, format, store, "color string titles mv price double other long n long ok string store COMPLEX<json>", Options{})
-	want := [][]any{{"red", []any{"A", "B", "C"}, 19.5, int64(10), int64(3), "true", string(AppendJSON(nil, first(parsed(t, store))))}}
+	want := [][]any{{"red", []any{"A", "B", "C"}, 19.5, int64(10), int64(3), "true", string(record.AppendJSON(nil, first(parsed(t, store))))}}
 	if d := cmp.Diff(want, rows); d != "" || err != nil {
 		t.Error(d, err)
 	}
@@ -86,7 +88,7 @@ func TestFlattenSpec(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := string(AppendJSON(nil, f.flatten(parsed(t, store), false))); got != `{"color":"red"}` {
+	if got := string(record.AppendJSON(nil, f.flatten(parsed(t, store), false))); got != `{"color":"red"}` {
 		t.Error("found without discovery:", got)
 	}
 	for _, kind := range []string{"path", "jq"} {
@@ -96,14 +98,14 @@ func TestFlattenSpec(t *testing.T) {
 	}
 }
 
-func first(o *Object) any { return o.Values[0] }
+func first(o *record.Object) any { return o.Values[0] }
 
 func TestFlattenedObjectsKeepFieldsFirst(t *testing.T) {
 	f, err := parseFlattening("json", json.RawMessage(`{"fields":[{"type":"path","name":"c","expr":"$.store.bike.color"}]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := string(AppendJSON(nil, f.flatten(parsed(t, store), false))); got != `{"c":"red","n":3,"ok":true,"dotted.name":1,"limit":10}` {
+	if got := string(record.AppendJSON(nil, f.flatten(parsed(t, store), false))); got != `{"c":"red","n":3,"ok":true,"dotted.name":1,"limit":10}` {
 		t.Error(got)
 	}
 }
@@ -119,7 +121,7 @@ func TestJQPathsKeepOrder(t *testing.T) {
 		if err != nil {
 			t.Fatal(expr, err)
 		}
-		if got := string(AppendJSON(nil, f.fields[0].eval(o))); got != want {
+		if got := string(record.AppendJSON(nil, f.fields[0].eval(o))); got != want {
 			t.Errorf("%s gives %s, want %s", expr, got, want)
 		}
 	}
@@ -130,7 +132,7 @@ func TestJQLoopsEnd(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if v := f.fields[0].eval(&Object{}); v != nil {
+	if v := f.fields[0].eval(&record.Object{}); v != nil {
 		t.Error(v)
 	}
 }
@@ -140,8 +142,8 @@ func FuzzJSONPath(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, path string) {
-		if p, err := compileJSONPath(path); err == nil {
-			p.eval(parsed(t, store))
+		if p, err := jsonpath.Compile(path); err == nil {
+			p.Eval(parsed(t, store))
 		}
 	})
 }

@@ -4,19 +4,22 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/hengedb/henge/internal/ingest/wire"
 )
 
-// Format says what the bytes of an entity mean. A format is cut into records without a look at
-// their meaning (JSON, Delimited, Lines, Regex) or is read as files (Parquet, ORC, AvroFile) or
-// messages (avro_stream, protobuf) of its own kind; nothing else implements it. A Format is
-// immutable, validated when it is parsed and safe for use by many goroutines.
+// Format defines how the bytes of an entity are decoded. A format is split into records without
+// decoding them (JSON, Delimited, Lines, Regex), or is read as files (Parquet, ORC, AvroFile) or
+// messages (avro_stream, protobuf) with a decoder of its own; there are no other implementations. A
+// Format is immutable, validated when it is parsed and safe for use by many goroutines.
 type Format interface {
 	// Type returns the type id of the wire form.
 	Type() string
-	// MarshalJSON returns the wire form with the defaults that the reference shows.
+	// quirk Q014: MarshalJSON returns the wire form with the defaults that Druid shows.
 	json.Marshaler
 	// flattening returns the flattenSpec; nil: records are flat.
 	flattening() *flattening
@@ -25,11 +28,11 @@ type Format interface {
 // textFormat is a format whose entities are runs of records of text.
 type textFormat interface {
 	Format
-	// begin looks at the first bytes of an entity and says how to cut it.
+	// Begin looks at the first bytes of an entity and says how to cut it.
 	begin(head []byte) cutter
 	// open returns what decodes chunks into columns, given the header that was found.
 	open(fields []Field, header []string, opts *Options) (decoder, error)
-	// objects returns what decodes chunks into objects.
+	// Objects returns what decodes chunks into objects.
 	objects(header []string) objectDecoder
 	// head returns what to take off the start of an entity before its data.
 	head() head
@@ -94,8 +97,8 @@ func (h *head) take(c *chunk) (names []string, complete bool) {
 	return nil, false
 }
 
-// Duplicates says which names occur more than once, or returns "": of two columns with one name a
-// row could hold one only.
+// Duplicates returns which names occur more than once, or "". A row could store only one of two
+// columns with the same name.
 func Duplicates(names []string) string {
 	seen, twice := make(map[string]bool, len(names)), []string(nil)
 	for _, name := range names {
@@ -112,12 +115,12 @@ func Duplicates(names []string) string {
 
 // decoder turns chunks, or messages, into batches. It belongs to one goroutine.
 type decoder interface {
-	// begin starts with text of so many bytes, which add is given piece by piece; finish returns what
+	// Begin starts with text of so many bytes, which add is given piece by piece; finish returns what
 	// it became. Pieces end with records.
 	begin(bytes int)
 	add(c chunk)
 	finish() decoded
-	// rows is what collects the cells.
+	// Rows is what collects the cells.
 	rows() *sink
 }
 
@@ -134,41 +137,40 @@ type objectDecoder interface {
 	objects(c chunk, emit func(Record))
 }
 
-// formatTypes are the type ids that ParseFormat knows, as error messages list them.
-var formatTypes = []string{
-	"avro_ocf", "avro_stream", "csv", "json", "kafka", "kinesis", "lines", "orc", "parquet", "protobuf", "regex", "tsv",
+// formats are all formats, by their type ids.
+var formats = map[string]func(text json.RawMessage) (Format, error){
+	"arrow":       parseArrow,
+	"avro_ocf":    parseAvroFile,
+	"avro_stream": parseAvroStream,
+	"csv":         func(text json.RawMessage) (Format, error) { return parseDelimited("csv", text) },
+	"json":        parseJSONFormat,
+	"lines":       func(json.RawMessage) (Format, error) { return Lines{}, nil },
+	"orc":         parseORC,
+	"parquet":     parseParquet,
+	"protobuf":    parseProtobuf,
+	"regex":       parseRegex,
+	"tsv":         func(text json.RawMessage) (Format, error) { return parseDelimited("tsv", text) },
 }
 
-// FormatTypes returns the type ids that ParseFormat knows.
-func FormatTypes() []string { return slices.Clone(formatTypes) }
+// envelopes are the formats that have another one in them, which is looked up in formats.
+var envelopes = []string{"kafka", "kinesis"}
 
-// ParseFormat reads the wire form of an input format.
+// FormatTypes returns the type ids that ParseFormat accepts, sorted, as error messages list them.
+func FormatTypes() []string {
+	return slices.Sorted(slices.Values(slices.Concat(slices.Collect(maps.Keys(formats)), envelopes)))
+}
+
+// ParseFormat parses the JSON form of an input format.
 func ParseFormat(text json.RawMessage) (Format, error) {
-	kind, err := typeOf("inputFormat", text)
+	kind, err := wire.TypeOf("inputFormat", text)
 	if err != nil {
 		return nil, err
 	}
-	switch kind {
-	case "json":
-		return parseJSONFormat(text)
-	case "csv", "tsv":
-		return parseDelimited(kind, text)
-	case "lines":
-		return Lines{}, nil
-	case "kafka", "kinesis":
+	if slices.Contains(envelopes, kind) {
 		return parseEnvelope(kind, text)
-	case "avro_ocf":
-		return parseAvroFile(text)
-	case "avro_stream":
-		return parseAvroStream(text)
-	case "protobuf":
-		return parseProtobuf(text)
-	case "parquet":
-		return parseParquet(text)
-	case "orc":
-		return parseORC(text)
-	case "regex":
-		return parseRegex(text)
 	}
-	return nil, unknownType("inputFormat", kind, formatTypes)
+	if parse := formats[kind]; parse != nil {
+		return parse(text)
+	}
+	return nil, wire.UnknownType("inputFormat", kind, FormatTypes())
 }

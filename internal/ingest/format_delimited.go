@@ -9,17 +9,22 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/hengedb/henge/internal/ingest/record"
+	"github.com/hengedb/henge/internal/ingest/wire"
+	"github.com/hengedb/henge/internal/jsontext"
 )
 
-// Delimited is csv and tsv: lines of fields between delimiters.
+// Delimited is the csv and tsv format: lines of fields between delimiters.
 type Delimited struct {
 	kind string // csv or tsv
-	// Columns are the names of the fields, unless FromHeader finds them in the first row of each file.
+	// Columns are the names of the fields. If FromHeader is set, the first row of each file contains
+	// the names instead.
 	Columns    []string
 	FromHeader bool
 	SkipRows   int
-	// Delimiter separates fields, in csv a single ASCII character; ListDelimiter separates the values
-	// of one field.
+	// Delimiter separates fields; in csv it is a single ASCII character. ListDelimiter separates the
+	// values of one field.
 	Delimiter     string
 	ListDelimiter string
 
@@ -39,7 +44,7 @@ type delimitedWire struct {
 
 func parseDelimited(kind string, text json.RawMessage) (Format, error) {
 	var w delimitedWire
-	if err := decodeWire("inputFormat", text, &w); err != nil {
+	if err := wire.Decode("inputFormat", text, &w); err != nil {
 		return nil, err
 	}
 	f := &Delimited{kind: kind, Columns: w.Columns, SkipRows: w.SkipHeaderRows, Delimiter: ",", ListDelimiter: "\x01", wire: w}
@@ -54,30 +59,30 @@ func parseDelimited(kind string, text json.RawMessage) (Format, error) {
 	}
 	if w.HasHeaderRow != nil { // its older name
 		if w.FindColumnsFromHeader != nil {
-			return nil, invalidField("inputFormat", "Cannot accept both [findColumnsFromHeader] and [hasHeaderRow]")
+			return nil, wire.Invalid("inputFormat", "Cannot accept both [findColumnsFromHeader] and [hasHeaderRow]")
 		}
 		f.wire.FindColumnsFromHeader, f.wire.HasHeaderRow = w.HasHeaderRow, nil
 	}
 	f.FromHeader = f.wire.FindColumnsFromHeader != nil && *f.wire.FindColumnsFromHeader
 	switch {
 	case f.Delimiter == "" || strings.ContainsAny(f.Delimiter, "\r\n"):
-		return nil, invalidField("inputFormat", "'delimiter' must be text without line breaks")
+		return nil, wire.Invalid("inputFormat", "'delimiter' must be text without line breaks")
 	case f.quotes() && (len(f.Delimiter) != 1 || f.Delimiter == `"` || f.Delimiter[0] >= utf8.RuneSelf):
-		return nil, invalidField("inputFormat", "'delimiter' of csv must be one ASCII character other than a quote")
+		return nil, wire.Invalid("inputFormat", "'delimiter' of csv must be one ASCII character other than a quote")
 	case f.Delimiter == f.ListDelimiter:
-		return nil, invalidField("inputFormat", "'delimiter' and 'listDelimiter' must differ")
+		return nil, wire.Invalid("inputFormat", "'delimiter' and 'listDelimiter' must differ")
 	case len(f.Columns) == 0 && f.wire.FindColumnsFromHeader == nil:
-		return nil, invalidField("inputFormat", "either 'columns' or 'findColumnsFromHeader' must be set")
+		return nil, wire.Invalid("inputFormat", "either 'columns' or 'findColumnsFromHeader' must be set")
 	case f.SkipRows < 0:
-		return nil, invalidField("inputFormat", "'skipHeaderRows' must not be negative")
+		return nil, wire.Invalid("inputFormat", "'skipHeaderRows' must not be negative")
 	}
 	for _, c := range f.Columns {
 		if strings.Contains(c, f.Delimiter) {
-			return nil, invalidField("inputFormat", "column '%s' contains the delimiter", c)
+			return nil, wire.Invalid("inputFormat", "column '%s' contains the delimiter", c)
 		}
 	}
 	if twice := Duplicates(f.Columns); twice != "" {
-		return nil, invalidField("inputFormat", "%s", twice)
+		return nil, wire.Invalid("inputFormat", "%s", twice)
 	}
 	if f.FromHeader { // its names count, not those of the format
 		f.Columns = nil
@@ -88,11 +93,11 @@ func parseDelimited(kind string, text json.RawMessage) (Format, error) {
 // Type returns "csv" or "tsv".
 func (f *Delimited) Type() string { return f.kind }
 
-// MarshalJSON returns the wire form.
+// MarshalJSON returns the JSON form.
 func (f *Delimited) MarshalJSON() ([]byte, error) {
 	w := f.wire
 	w.Type = f.kind
-	return marshalPlain(w)
+	return jsontext.Marshal(w)
 }
 
 func (*Delimited) flattening() *flattening { return nil }
@@ -115,26 +120,26 @@ func (f *Delimited) head() head {
 func (f *Delimited) open(fields []Field, header []string, opts *Options) (decoder, error) {
 	whole := f.whole(header)
 	d := &delimitedDecoder{sink: newSink(fields, opts), f: f, list: []byte(f.ListDelimiter),
-		places: make([]int, len(fields)), split: f.splitter()}
-	d.place(whole)
+		positions: make([]int, len(fields)), split: f.splitter()}
+	d.resolve(whole)
 	return d, nil
 }
 
-// place finds the fields among the names of a file.
-func (d *delimitedDecoder) place(whole *delimitedObjects) {
+// resolve finds the fields among the names of a file.
+func (d *delimitedDecoder) resolve(whole *delimitedObjects) {
 	d.whole, d.known = whole, make([]traits, len(whole.names))
 	names := whole.names
 	for i, field := range d.fields {
-		d.places[i] = -1
+		d.positions[i] = -1
 		for p, name := range names {
 			if name == field.Name {
-				d.places[i] = p
+				d.positions[i] = p
 			}
 		}
 		if len(names) == 0 {
 			var p int
 			if n, _ := fmt.Sscanf(field.Name, "column_%d", &p); n == 1 && p > 0 {
-				d.places[i] = p - 1
+				d.positions[i] = p - 1
 			}
 		}
 	}
@@ -175,8 +180,8 @@ func (d *delimitedObjects) objects(c chunk, emit func(Record)) {
 }
 
 // object is a record that was split into its fields.
-func (d *delimitedObjects) object(s *splitter) *Object {
-	o := &Object{}
+func (d *delimitedObjects) object(s *splitter) *record.Object {
+	o := &record.Object{}
 	for i := range s.fields {
 		switch {
 		case i < len(d.names):
@@ -200,10 +205,10 @@ func (d *delimitedObjects) value(text string) any {
 		}
 		return list
 	case d.f.wire.TryParseNumbers:
-		if n, ok := parseText([]byte(text)); ok && n.integer {
-			return n.long
+		if n, ok := record.ParseNumber([]byte(text)); ok && n.Integer {
+			return n.Long
 		} else if ok {
-			return n.double
+			return n.Double
 		}
 	}
 	return text
@@ -212,12 +217,12 @@ func (d *delimitedObjects) value(text string) any {
 // delimitedDecoder decodes chunks of lines with fields.
 type delimitedDecoder struct {
 	*sink
-	f      *Delimited
-	whole  *delimitedObjects
-	list   []byte
-	places []int // by column wanted, the place of its field; -1: the file has none
-	split  splitter
-	known  []traits // by field of the file, what is learnt of it
+	f         *Delimited
+	whole     *delimitedObjects
+	list      []byte
+	positions []int // by column wanted, the position of its field; -1: the file has none
+	split     splitter
+	known     []traits // by field of the file, what is known of it
 }
 
 func (d *delimitedDecoder) add(c chunk) {
@@ -244,7 +249,7 @@ func (d *delimitedDecoder) add(c chunk) {
 			d.fail(s.record, s.recordLine, s.problem)
 			continue
 		}
-		for i, p := range d.places {
+		for i, p := range d.positions {
 			if p < 0 || p >= len(s.fields) {
 				d.columns[i].null()
 				continue
@@ -274,7 +279,7 @@ func (f *Delimited) splitter() splitter {
 	return splitter{delimiter: []byte(f.Delimiter), quotes: f.quotes()}
 }
 
-// begin starts with a text, whose records are whole.
+// Begin starts with a text, whose records are whole.
 func (s *splitter) begin(text []byte) {
 	s.text, s.at, s.line, s.lenient = text, 0, 1, false
 	s.bare = len(s.delimiter) == 1 && (!s.quotes || bytes.IndexByte(s.text, '"') < 0)
@@ -297,6 +302,7 @@ type splitter struct {
 	record     []byte
 	recordLine int64
 	problem    string // why the record is none, or ""
+	behind     bool   // a field of the record has text behind its closing quote
 	unquoted   []byte // what quoted fields of the record say
 }
 
@@ -306,7 +312,7 @@ type span struct{ from, to uint32 }
 
 const unquotedSpan = 1 << 31
 
-// field returns a field of the current record. It is valid until next.
+// Field returns a field of the current record. It is valid until next.
 func (s *splitter) field(i int) []byte {
 	p := s.fields[i]
 	if p.from&unquotedSpan != 0 {
@@ -328,9 +334,9 @@ func (s *splitter) skipLine() {
 	}
 }
 
-// next moves to the next record and reports whether there is one.
+// Next moves to the next record and reports whether there is one.
 func (s *splitter) next() bool {
-	s.fields, s.record, s.problem = s.fields[:0], nil, ""
+	s.fields, s.record, s.problem, s.behind = s.fields[:0], nil, "", false
 	if s.at >= len(s.text) {
 		return false
 	}
@@ -380,7 +386,7 @@ func (s *splitter) finish(start, end int) {
 func (s *splitter) plain(start, end int) {
 	s.finish(start, end)
 	end = start + len(s.record)
-	for at := start; len(s.fields) < maxFields; {
+	for at := start; len(s.fields) < record.MaxFields; {
 		n := bytes.Index(s.text[at:end], s.delimiter)
 		if n < 0 {
 			s.fields = append(s.fields, span{uint32(at), uint32(end)})
@@ -413,7 +419,7 @@ func (s *splitter) bareLine() {
 			}
 			from = at + 1
 		}
-		if len(fields) > maxFields { // hostile: no more memory for it
+		if len(fields) > record.MaxFields { // hostile: no more memory for it
 			s.fields = fields[:0]
 			s.plain(start, s.lineEnd(start))
 			return
@@ -438,8 +444,8 @@ func (s *splitter) endBare(fields []span, start, end int) {
 		s.record = s.record[:n-1]
 		fields[len(fields)-1].to-- // which ends with it, as no delimiter is a line break
 	}
-	if len(fields) > maxFields {
-		s.fields, s.problem = fields[:maxFields], "it has too many fields"
+	if len(fields) > record.MaxFields {
+		s.fields, s.problem = fields[:record.MaxFields], "it has too many fields"
 	}
 }
 
@@ -467,10 +473,11 @@ func (s *splitter) quoted(start int) bool {
 		}
 		field := span{uint32(from), uint32(to)}
 		if quoted {
+			s.behind = s.behind || len(bytes.TrimSpace(s.text[from:to])) > 0
 			s.unquoted = append(s.unquoted, s.text[from:to]...)
 			field = span{uint32(first) | unquotedSpan, uint32(len(s.unquoted))}
 		}
-		if len(s.fields) == maxFields {
+		if len(s.fields) == record.MaxFields {
 			s.problem = "it has too many fields"
 		} else {
 			s.fields = append(s.fields, field)

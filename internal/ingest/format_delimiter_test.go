@@ -3,6 +3,8 @@ package ingest
 import (
 	"strings"
 	"testing"
+
+	"github.com/hengedb/henge/internal/ingest/record"
 )
 
 // The format csv honours quotes whatever separates its fields.
@@ -40,4 +42,4 @@ func TestDelimiterOfCSV(t *testing.T) {
 	}
 }
 
-func quoteJSON(s string) string { return string(appendJSONString(nil, []byte(s))) }
+func quoteJSON(s string) string { return string(record.AppendJSONString(nil, []byte(s))) }

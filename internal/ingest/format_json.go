@@ -9,17 +9,21 @@ import (
 
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/ingest/record"
+	"github.com/hengedb/henge/internal/ingest/relaxed"
+	"github.com/hengedb/henge/internal/ingest/wire"
+	"github.com/hengedb/henge/internal/jsontext"
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// JSON is objects: one per line, spread over lines, following each other without a break, or as the
+// JSON is the format of JSON objects: one per line, spread over lines, concatenated, or as the
 // elements of one array.
 type JSON struct {
 	KeepNullColumns        bool
 	AssumeNewlineDelimited bool
 	UseJSONNodeReader      bool
 	featureSpec            json.RawMessage
-	features               jsonFeatures
+	features               relaxed.Features
 	flat                   *flattening
 }
 
@@ -34,13 +38,13 @@ type jsonWire struct {
 
 func parseJSONFormat(text json.RawMessage) (Format, error) {
 	var w jsonWire
-	if err := decodeWire("inputFormat", text, &w); err != nil {
+	if err := wire.Decode("inputFormat", text, &w); err != nil {
 		return nil, err
 	}
 	if w.AssumeNewlineDelimited && w.UseJSONNodeReader {
-		return nil, invalidField("inputFormat", "'useJsonNodeReader' can't be true where 'assumeNewlineDelimited' is")
+		return nil, wire.Invalid("inputFormat", "'useJsonNodeReader' can't be true where 'assumeNewlineDelimited' is")
 	}
-	features, err := parseFeatures(w.FeatureSpec)
+	features, err := relaxed.ParseFeatures(w.FeatureSpec)
 	if err != nil {
 		return nil, err
 	}
@@ -55,9 +59,11 @@ func parseJSONFormat(text json.RawMessage) (Format, error) {
 // Type returns "json".
 func (f *JSON) Type() string { return "json" }
 
-// MarshalJSON returns the wire form.
+// MarshalJSON returns the JSON form.
 func (f *JSON) MarshalJSON() ([]byte, error) {
-	return marshalPlain(jsonWire{"json", f.flattening().wire, f.featureSpec, f.KeepNullColumns, f.AssumeNewlineDelimited, f.UseJSONNodeReader})
+	return jsontext.Marshal(jsonWire{
+		"json", f.flattening().wire, f.featureSpec, f.KeepNullColumns, f.AssumeNewlineDelimited, f.UseJSONNodeReader,
+	})
 }
 
 func (f *JSON) flattening() *flattening {
@@ -78,7 +84,7 @@ func (f *JSON) begin(head []byte) cutter {
 }
 
 // relaxed reports whether records may be in another grammar than JSON's.
-func (f *JSON) relaxed() bool { return f.features != jsonFeatures{} }
+func (f *JSON) relaxed() bool { return f.features != relaxed.Features{} }
 
 func startsArray(head []byte) bool {
 	head = bytes.TrimLeft(head, " \t\r\n")
@@ -142,8 +148,8 @@ func (d *jsonDecoder) plainRow(text []byte, line int64) {
 	for f, c := range d.columns {
 		t := &d.scan.cells[f]
 		switch {
-		case c.whole && t.kind == jsonNumber && t.number.integer:
-			c.long(t.number.long)
+		case c.whole && t.kind == jsonNumber && t.number.Integer:
+			c.long(t.number.Long)
 		case t.kind <= jsonNull:
 			c.null()
 		case t.kind == jsonList:
@@ -161,7 +167,7 @@ func (d *jsonDecoder) plainRow(text []byte, line int64) {
 		}
 	}
 	if f := d.flawed(); f != 0 {
-		o, _ := objectOf(d.parsed(text).GetObject())
+		o, _ := record.ObjectOf(d.parsed(text).GetObject())
 		d.endFlawed(f, o, o, text, line)
 		return
 	}
@@ -232,10 +238,10 @@ func parseObject(parser *fastjson.Parser, text []byte) (o *fastjson.Object, end 
 		}
 	}
 	if err != nil {
-		return nil, lineEnd, strictReason(text)
+		return nil, lineEnd, relaxed.StrictReason(text)
 	}
 	if v.Type() != fastjson.TypeObject {
-		return nil, end, "it is no JSON object"
+		return nil, end, "it is not a JSON object"
 	}
 	return v.GetObject(), end, ""
 }
@@ -254,7 +260,7 @@ func betweenRecords(text []byte) int {
 	return 0
 }
 
-// row appends a parsed row, whose text begins at a line, and returns why it does not count, or "".
+// Next appends a parsed row, whose text begins at a line, and returns why it does not count, or "".
 func (d *jsonDecoder) row(o *fastjson.Object, text []byte, line int64) (reason string) {
 	d.cells = slices.Grow(d.cells[:0], len(d.fields))[:len(d.fields)]
 	clear(d.cells)
@@ -265,7 +271,7 @@ func (d *jsonDecoder) row(o *fastjson.Object, text []byte, line int64) (reason s
 			d.cells[m.field] = v // of members with the same name the last counts
 		}
 	})
-	if members > maxFields {
+	if members > record.MaxFields {
 		reason = "it has too many fields"
 	}
 	for _, t := range d.twins {
@@ -273,11 +279,11 @@ func (d *jsonDecoder) row(o *fastjson.Object, text []byte, line int64) (reason s
 	}
 	for f, c := range d.columns {
 		if !d.cell(f, c, d.cells[f]) && reason == "" {
-			reason = strictReason(text)
+			reason = relaxed.StrictReason(text)
 		}
 	}
 	if f := d.flawed(); f != 0 && reason == "" {
-		object, _ := objectOf(o)
+		object, _ := record.ObjectOf(o)
 		d.endFlawed(f, object, object, text, line)
 		return ""
 	}
@@ -330,7 +336,7 @@ func (d *jsonDecoder) scalar(f int, c *column, v *fastjson.Value) bool {
 		return true
 	}
 	if c.typ.Kind == vector.KindComplex {
-		d.scratch = appendJSON(d.scratch[:0], v)
+		d.scratch = record.AppendParsed(d.scratch[:0], v)
 		d.str(f, c, d.scratch)
 		return true
 	}
@@ -339,7 +345,7 @@ func (d *jsonDecoder) scalar(f int, c *column, v *fastjson.Value) bool {
 		d.textScalar(f, c, v.GetStringBytes())
 	case fastjson.TypeNumber:
 		d.scratch = v.MarshalTo(d.scratch[:0])
-		n, ok := parseJSONNumber(d.scratch)
+		n, ok := record.ParseJSONNumber(d.scratch)
 		if !ok {
 			c.null()
 			return false
@@ -349,7 +355,7 @@ func (d *jsonDecoder) scalar(f int, c *column, v *fastjson.Value) bool {
 		d.boolean(c, v.Type() == fastjson.TypeTrue)
 	default:
 		if c.typ.Kind == vector.KindString {
-			d.scratch = appendText(d.scratch[:0], v)
+			d.scratch = record.AppendParsedText(d.scratch[:0], v)
 			d.str(f, c, d.scratch)
 		} else {
 			c.misfit()
@@ -367,35 +373,35 @@ func (d *jsonDecoder) boolean(c *column, yes bool) {
 	case c.when != nil:
 		c.numeral(booleans[yes])
 	case yes:
-		c.number(number{integer: true, long: 1})
+		c.number(record.Number{Integer: true, Long: 1})
 	default:
-		c.number(number{integer: true})
+		c.number(record.Number{Integer: true})
 	}
 }
 
-// number appends a number that is written as raw and is n.
-func (d *jsonDecoder) number(f int, c *column, raw []byte, n number) {
+// Number appends a number that is written as raw and is n.
+func (d *jsonDecoder) number(f int, c *column, raw []byte, n record.Number) {
 	switch {
 	case c.typ.IsNumeric():
 		c.number(n)
 	case c.typ.Kind == vector.KindComplex:
 		d.scratch = expr.AppendJSONNumber(d.scratch[:0], string(raw))
 		c.str(d.scratch)
-	case n.integer || !bytes.ContainsAny(raw, ".eE"):
+	case n.Integer || !bytes.ContainsAny(raw, ".eE"):
 		// Whole numbers keep their digits, however many they are.
 		if string(raw) == "-0" {
 			raw = raw[1:]
 		}
 		c.str(raw)
 	default:
-		d.scratch = expr.AppendDouble(d.scratch[:0], n.double)
+		d.scratch = expr.AppendDouble(d.scratch[:0], n.Double)
 		c.str(d.scratch)
 	}
 }
 
 func (f *JSON) objects([]string) objectDecoder {
 	if f.relaxed() {
-		return &relaxedObjects{relaxedJSON{features: f.features}}
+		return &relaxedObjects{relaxed.Parser{Features: f.features}}
 	}
 	return &jsonObjects{}
 }
@@ -420,16 +426,81 @@ func (d *jsonObjects) objects(c chunk, emit func(Record)) {
 		o, n, reason := parseObject(&d.parser, text)
 		r := Record{Text: bytes.TrimRight(text[:n], "\r"), Line: line, Reason: reason}
 		if reason == "" {
-			if o.Len() > maxFields {
+			if o.Len() > record.MaxFields {
 				r.Reason = "it has too many fields"
-			} else if object, ok := objectOf(o); ok {
+			} else if object, ok := record.ObjectOf(o); ok {
 				r.Object = object
 			} else {
-				r.Reason = strictReason(text)
+				r.Reason = relaxed.StrictReason(text)
 			}
 		}
 		line += int64(bytes.Count(text[:n], newline))
 		text = text[n:]
+		emit(r)
+	}
+}
+
+// relaxedCutter cuts between the values of a text in relaxed grammar. Text begins between values.
+type relaxedCutter struct{ features relaxed.Features }
+
+func (c relaxedCutter) last(text []byte) int {
+	p, end := &relaxed.Parser{Features: c.features}, 0
+	for {
+		from := end + p.Between(text[end:])
+		if from >= len(text) {
+			return end
+		}
+		_, n, problem := p.Record(text[from:])
+		if problem != nil {
+			if from+problem.At() >= len(text) { // more of it may come
+				return end
+			}
+			if n = lineEnd(text[from:]); n == 0 {
+				return end
+			}
+		}
+		end = from + n
+	}
+}
+
+func (relaxedCutter) first([]byte) (key, end int) { return -1, -1 }
+
+func (c relaxedCutter) unify(text []byte) {
+	if !c.features.ControlCharacters { // with it they may be data
+		unifyLines(text)
+	}
+}
+
+// relaxedObjects makes objects of chunks of JSON values in relaxed grammar.
+type relaxedObjects struct{ parser relaxed.Parser }
+
+func (d *relaxedObjects) objects(c chunk, emit func(Record)) {
+	if c.broken {
+		emit(Record{Text: bytes.TrimRight(c.data, "\r\n"), Line: 1, Reason: recordTooLarge})
+		return
+	}
+	text, line := c.data, int64(1)
+	skip := func(n int) {
+		line += int64(bytes.Count(text[:n], newline))
+		text = text[n:]
+	}
+	for {
+		skip(d.parser.Between(text))
+		if len(text) == 0 {
+			return
+		}
+		r := Record{Line: line}
+		o, n, problem := d.parser.Record(text)
+		if problem != nil {
+			if n = bytes.IndexByte(text, '\n'); n < 0 {
+				n = len(text)
+			}
+			r.Reason = problem.Error()
+		} else {
+			r.Object = o
+		}
+		r.Text = bytes.TrimRight(text[:n], "\r")
+		skip(n)
 		emit(r)
 	}
 }

@@ -9,16 +9,18 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
+	"github.com/hengedb/henge/internal/ingest/record"
+	"github.com/hengedb/henge/internal/ingest/wire"
 	"github.com/hengedb/henge/internal/stream"
 )
 
-// Envelope is records of a stream with what the stream says of each: types "kafka" and "kinesis".
-// Its values are in a format of their own. What a value has wins over what the stream says under
-// the same name; a record without a value is a row of the rest.
+// Envelope is the format of stream records with their metadata: types "kafka" and "kinesis". The
+// values have a format of their own. A field of the value takes precedence over metadata of the
+// same name. A record without a value becomes a row of the metadata.
 type Envelope struct {
 	kind string
 	wire json.RawMessage
-	// Value is the format of values, key that of keys; nil: keys are no column.
+	// Value is the format of values, key the format of keys; nil: keys are not read.
 	Value, key Format
 	// headers decodes the values of headers; nil: headers are no columns.
 	headers func([]byte) string
@@ -41,13 +43,13 @@ type envelopeWire struct {
 	TopicName     *string `json:"topicColumnName"`
 	PartitionName *string `json:"partitionColumnName"`
 	OffsetName    *string `json:"offsetColumnName"`
-	// PartitionKeyName is that of Kinesis.
+	// PartitionKeyName is the column of the partition key of Kinesis.
 	PartitionKeyName *string `json:"partitionKeyColumnName"`
 }
 
 func parseEnvelope(kind string, text json.RawMessage) (Format, error) {
 	var w envelopeWire
-	if err := decodeWire("inputFormat", text, &w); err != nil {
+	if err := wire.Decode("inputFormat", text, &w); err != nil {
 		return nil, err
 	}
 	f := &Envelope{kind: kind, wire: text}
@@ -65,20 +67,20 @@ func parseEnvelope(kind string, text json.RawMessage) (Format, error) {
 			offset: or(w.OffsetName, "kafka.offset"), header: or(w.HeaderPrefix, "kafka.header.")}
 	}
 	var err error
-	if !given(w.Value) {
-		return nil, invalidField("inputFormat", "a format of type '%s' needs 'valueFormat'", kind)
+	if !wire.Given(w.Value) {
+		return nil, wire.Invalid("inputFormat", "a format of type '%s' needs 'valueFormat'", kind)
 	}
 	if f.Value, err = parseWithin(kind, "valueFormat", w.Value); err != nil {
 		return nil, err
 	}
-	if kind == "kafka" && given(w.Key) {
+	if kind == "kafka" && wire.Given(w.Key) {
 		if f.key, err = parseWithin(kind, "keyFormat", w.Key); err != nil {
 			return nil, err
 		}
 	}
 	if w.Headers != nil && kind == "kafka" {
 		if w.Headers.Type != "string" {
-			return nil, unknownType("headerFormat", w.Headers.Type, []string{"string"})
+			return nil, wire.UnknownType("headerFormat", w.Headers.Type, []string{"string"})
 		}
 		if f.headers, err = headerDecoder(w.Headers.Encoding); err != nil {
 			return nil, err
@@ -94,14 +96,14 @@ func parseWithin(kind, member string, text json.RawMessage) (Format, error) {
 		return nil, err
 	}
 	if _, again := f.(*Envelope); again {
-		return nil, invalidField("inputFormat", "'%s' of a format of type '%s' can't be of type '%s'", member, kind, f.Type())
+		return nil, wire.Invalid("inputFormat", "'%s' of a format of type '%s' can't be of type '%s'", member, kind, f.Type())
 	}
 	return f, nil
 }
 
 // headerEncodings decode the values of headers.
 var headerEncodings = map[string]func([]byte) string{
-	"ISO-8859-1": latinText, "US-ASCII": asciiText, "UTF-8": func(b []byte) string { return string(validUTF8(b)) },
+	"ISO-8859-1": latinText, "US-ASCII": asciiText, "UTF-8": func(b []byte) string { return string(record.ValidText(b)) },
 	"UTF-16":   utf16Text,
 	"UTF-16BE": func(b []byte) string { return pairsText(b, binary.BigEndian) },
 	"UTF-16LE": func(b []byte) string { return pairsText(b, binary.LittleEndian) },
@@ -114,7 +116,7 @@ func headerDecoder(name string) (func([]byte) string, error) {
 	decode := headerEncodings[strings.ToUpper(name)]
 	if decode == nil {
 		known := strings.Join(slices.Sorted(maps.Keys(headerEncodings)), ", ")
-		return nil, invalidField("headerFormat", "encoding '%s' is unknown; known are %s", name, known)
+		return nil, wire.Invalid("headerFormat", "encoding '%s' is unknown; known are %s", name, known)
 	}
 	return decode, nil
 }
@@ -165,19 +167,19 @@ func asciiText(b []byte) string {
 // Type returns "kafka" or "kinesis".
 func (f *Envelope) Type() string { return f.kind }
 
-// MarshalJSON returns the wire form.
+// MarshalJSON returns the JSON form.
 func (f *Envelope) MarshalJSON() ([]byte, error) { return f.wire, nil }
 
 func (f *Envelope) flattening() *flattening { return f.Value.flattening() }
 
 // noFile is for who wants to read anything but a stream.
 func (f *Envelope) noFile() error {
-	return invalidField("inputFormat", "a format of type '%s' is of records of a stream; files are read by their own", f.kind)
+	return wire.Invalid("inputFormat", "a format of type '%s' is of records of a stream; files are read by their own", f.kind)
 }
 
 // said returns what a stream says of a record, but for its key.
-func (f *Envelope) said(r *stream.Record) *Object {
-	o := &Object{}
+func (f *Envelope) said(r *stream.Record) *record.Object {
+	o := &record.Object{}
 	if f.headers != nil {
 		for i := range r.Headers { // of several of one name the last counts
 			if h := &r.Headers[i]; h.Value != nil {
@@ -190,7 +192,7 @@ func (f *Envelope) said(r *stream.Record) *Object {
 	o.Add(f.names.time, r.Time)
 	if f.kind == "kinesis" {
 		if r.Key != nil {
-			o.Add(f.names.key, string(validUTF8(r.Key)))
+			o.Add(f.names.key, string(record.ValidText(r.Key)))
 		}
 		return o
 	}
@@ -200,7 +202,8 @@ func (f *Envelope) said(r *stream.Record) *Object {
 	return o
 }
 
-// ValueFormat returns the format of the values of records: f itself, or the one within it.
+// ValueFormat returns the format of the values of records: the inner format of an Envelope,
+// otherwise f.
 func ValueFormat(f Format) Format {
 	if e, ok := f.(*Envelope); ok {
 		return e.Value

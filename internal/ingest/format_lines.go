@@ -1,14 +1,18 @@
 package ingest
 
-import "bytes"
+import (
+	"bytes"
 
-// Lines gives each line as the column "line".
+	"github.com/hengedb/henge/internal/ingest/record"
+)
+
+// Lines is the format that reads each line as the column "line".
 type Lines struct{}
 
 // Type returns "lines".
 func (Lines) Type() string { return "lines" }
 
-// MarshalJSON returns the wire form.
+// MarshalJSON returns the JSON form.
 func (Lines) MarshalJSON() ([]byte, error) { return []byte(`{"type":"lines"}`), nil }
 
 func (Lines) flattening() *flattening { return nil }
@@ -38,8 +42,8 @@ func (linesObjects) objects(c chunk, emit func(Record)) {
 	})
 }
 
-func lineObject(text []byte) *Object {
-	return &Object{Names: []string{"line"}, Values: []any{string(text)}}
+func lineObject(text []byte) *record.Object {
+	return &record.Object{Names: []string{"line"}, Values: []any{string(text)}}
 }
 
 // eachLine calls f for the lines of a chunk, or for the head of a record that is too large.

@@ -11,12 +11,16 @@ import (
 	"github.com/valyala/fastjson"
 
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/ingest/avro"
+	"github.com/hengedb/henge/internal/ingest/record"
+	"github.com/hengedb/henge/internal/ingest/relaxed"
+	"github.com/hengedb/henge/internal/ingest/wire"
 )
 
 // messageDecoder turns one message of a binary format, such as a record of a stream, into an
 // object.
 type messageDecoder interface {
-	message(ctx context.Context, data []byte) (*Object, error)
+	Message(ctx context.Context, data []byte) (*record.Object, error)
 }
 
 // messageFormat is a format whose records are messages: a file of it is one message.
@@ -39,7 +43,7 @@ func always(d messageDecoder, err error) (openDecoder, error) {
 // Type returns the type id.
 func (f *messageFormat) Type() string { return f.kind }
 
-// MarshalJSON returns the wire form.
+// MarshalJSON returns the JSON form.
 func (f *messageFormat) MarshalJSON() ([]byte, error) { return f.wire, nil }
 
 func (f *messageFormat) flattening() *flattening { return f.flat }
@@ -75,12 +79,12 @@ func (r *messageReader) next(ctx context.Context) (Record, error) {
 	if int64(len(data)) > r.max {
 		return Record{Reason: recordTooLarge}, nil
 	}
-	o, err := r.decoder.message(ctx, data)
+	o, err := r.decoder.Message(ctx, data)
 	if f := fault.Find(err); f != nil || ctx.Err() != nil { // not of the message, but of what it takes to read it
 		return Record{}, err
 	}
 	if err != nil {
-		return Record{Reason: err.Error()}, nil
+		return Record{Reason: fault.Words(err)}, nil
 	}
 	return Record{Object: o}, nil
 }
@@ -90,23 +94,23 @@ func (r *messageReader) close() error { return r.src.Close() }
 // parseMessageFormat reads the members that message formats share; decode reads the decoder, called
 // member.
 func parseMessageFormat(
-	kind, member string, text json.RawMessage, decode func(decoder json.RawMessage, o avroOptions) (openDecoder, error),
+	kind, member string, text json.RawMessage, decode func(decoder json.RawMessage, o avro.Options) (openDecoder, error),
 ) (Format, error) {
 	var w map[string]json.RawMessage
-	if err := decodeWire("inputFormat", text, &w); err != nil {
+	if err := wire.Decode("inputFormat", text, &w); err != nil {
 		return nil, err
 	}
 	flat, err := parseFlattening(kind, w["flattenSpec"])
 	if err != nil {
 		return nil, err
 	}
-	if !given(w[member]) {
-		return nil, invalidField("inputFormat", "a format of type '%s' needs '%s'", kind, member)
+	if !wire.Given(w[member]) {
+		return nil, wire.Invalid("inputFormat", "a format of type '%s' needs '%s'", kind, member)
 	}
-	var o avroOptions
+	var o avro.Options
 	for name, into := range map[string]*bool{"binaryAsString": &o.BinaryAsString, "extractUnionsByType": &o.UnionsByType} {
-		if given(w[name]) && json.Unmarshal(w[name], into) != nil {
-			return nil, invalidField("inputFormat", "'%s' is no boolean", name)
+		if wire.Given(w[name]) && json.Unmarshal(w[name], into) != nil {
+			return nil, wire.Invalid("inputFormat", "'%s' is not a boolean", name)
 		}
 	}
 	decoder, err := decode(w[member], o)
@@ -116,8 +120,6 @@ func parseMessageFormat(
 	return &messageFormat{kind: kind, wire: text, flat: flat, decoder: decoder}, nil
 }
 
-var errTrailing = errors.New("bytes follow the message")
-
 // jsonSchema is the type of schemas of a registry whose messages are JSON.
 const jsonSchema = "JSON"
 
@@ -125,27 +127,27 @@ const jsonSchema = "JSON"
 // looked at.
 type jsonMessages struct{ parsers sync.Pool }
 
-func (d *jsonMessages) message(_ context.Context, data []byte) (*Object, error) {
+func (d *jsonMessages) Message(_ context.Context, data []byte) (*record.Object, error) {
 	p, _ := d.parsers.Get().(*fastjson.Parser)
 	if p == nil {
 		p = &fastjson.Parser{}
 	}
 	defer d.parsers.Put(p)
-	text := validUTF8(bytes.TrimSpace(data))
+	text := record.ValidText(bytes.TrimSpace(data))
 	v, err := p.ParseBytes(text)
 	if err != nil {
-		return nil, errors.New(strictReason(text))
+		return nil, errors.New(relaxed.StrictReason(text))
 	}
 	if v.Type() != fastjson.TypeObject {
-		return nil, errors.New("it is no JSON object")
+		return nil, errors.New("it is not a JSON object")
 	}
 	o := v.GetObject()
-	if o.Len() > maxFields {
+	if o.Len() > record.MaxFields {
 		return nil, errors.New("it has too many fields")
 	}
-	object, ok := objectOf(o)
+	object, ok := record.ObjectOf(o)
 	if !ok {
-		return nil, errors.New(strictReason(text))
+		return nil, errors.New(relaxed.StrictReason(text))
 	}
 	return object, nil
 }

@@ -8,14 +8,17 @@ import (
 
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/ingest/parquet"
+	"github.com/hengedb/henge/internal/ingest/record"
+	"github.com/hengedb/henge/internal/ingest/wire"
+	"github.com/hengedb/henge/internal/jsontext"
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// Parquet is Apache Parquet files. Columns are read on their own, those not wanted not at all; row
-// groups are what a large file is split into.
+// Parquet is the format of Apache Parquet files. Only the wanted columns are read. Large files are
+// split by row groups.
 type Parquet struct {
 	flat *flattening
-	// BinaryAsString takes byte arrays without an annotation for text.
+	// BinaryAsString reads byte arrays without an annotation as strings.
 	BinaryAsString bool
 }
 
@@ -27,7 +30,7 @@ type columnarWire struct {
 
 func parseParquet(text json.RawMessage) (Format, error) {
 	var w columnarWire
-	if err := decodeWire("inputFormat", text, &w); err != nil {
+	if err := wire.Decode("inputFormat", text, &w); err != nil {
 		return nil, err
 	}
 	flat, err := parseFlattening("parquet", w.FlattenSpec)
@@ -40,9 +43,9 @@ func parseParquet(text json.RawMessage) (Format, error) {
 // Type returns "parquet".
 func (f *Parquet) Type() string { return "parquet" }
 
-// MarshalJSON returns the wire form.
+// MarshalJSON returns the JSON form.
 func (f *Parquet) MarshalJSON() ([]byte, error) {
-	return marshalPlain(columnarWire{"parquet", f.flat.wire, f.BinaryAsString})
+	return jsontext.Marshal(columnarWire{"parquet", f.flat.wire, f.BinaryAsString})
 }
 
 func (f *Parquet) flattening() *flattening { return f.flat }
@@ -73,7 +76,7 @@ func (f *Parquet) openFile(ctx context.Context, in *input) (*parquetFile, error)
 	return p, nil
 }
 
-// damaged is the fault of a file that can't be read, unless the source itself failed.
+// Damaged is the fault of a file that can't be read, unless the source itself failed.
 func (p *parquetFile) damaged(err error) error {
 	name := p.name
 	if name == "" {
@@ -121,7 +124,7 @@ func (f *Parquet) openObjects(ctx context.Context, in *input) (objectReader, err
 // parquetObjects reads rows as objects.
 type parquetObjects struct {
 	*parquetFile
-	at   *assembler
+	at   *parquet.Rows
 	left int64
 }
 
@@ -137,16 +140,16 @@ func (r *parquetObjects) next(context.Context) (Record, error) {
 			continue
 		}
 		var err error
-		if r.at, err = newAssembler(r.file.Root, g, r.f.BinaryAsString); err != nil {
+		if r.at, err = parquet.NewRows(r.file.Root, g, r.f.BinaryAsString); err != nil {
 			return Record{}, r.damaged(err)
 		}
 	}
 	r.left--
-	v, err := r.at.row()
+	v, err := r.at.Next()
 	if err != nil {
 		return Record{}, r.damaged(err)
 	}
-	return Record{Object: v.(*Object)}, nil
+	return Record{Object: v.(*record.Object)}, nil
 }
 
 func (r *parquetObjects) close() error { return r.src.Close() }
@@ -178,7 +181,7 @@ type groupObjects struct{ *parquetObjects }
 
 func (r groupObjects) close() error { return nil }
 
-// column returns the reader of a field, nil when the file has no such column.
+// Column returns the reader of a field, nil when the file has no such column.
 func (p *parquetFile) column(g *parquet.RowGroup, i int, f Field, s *sink, flaws *partFlaws) (partColumn, error) {
 	c := p.file.Root.Child(f.Name)
 	if c == nil {
@@ -204,11 +207,11 @@ func (p *parquetFile) column(g *parquet.RowGroup, i int, f Field, s *sink, flaws
 			return flat, nil
 		}
 	}
-	a, err := newAssembler(c, g, p.f.BinaryAsString)
+	a, err := parquet.NewRows(c, g, p.f.BinaryAsString)
 	if err != nil {
 		return nil, err
 	}
-	return newValueColumn(a.row, nil, i, s, flaws), nil
+	return newValueColumn(a.Next, nil, i, s, flaws), nil
 }
 
 // singleValues reads a column without nesting as a multi-value string: each row has a value, or

@@ -20,6 +20,9 @@ import (
 
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/ingest/avro"
+	"github.com/hengedb/henge/internal/ingest/record"
+	"github.com/hengedb/henge/internal/ingest/wire"
 )
 
 var protoDecoders = []string{"file", "inline", "schema_registry"}
@@ -28,21 +31,21 @@ var protoDecoders = []string{"file", "inline", "schema_registry"}
 const maxDescriptorBytes = 16 << 20
 
 func parseProtobuf(text json.RawMessage) (Format, error) {
-	return parseMessageFormat("protobuf", "protoBytesDecoder", text, func(text json.RawMessage, o avroOptions) (openDecoder, error) {
+	return parseMessageFormat("protobuf", "protoBytesDecoder", text, func(text json.RawMessage, o avro.Options) (openDecoder, error) {
 		var w struct {
 			Type       string `json:"type"`
 			Descriptor string `json:"descriptor"`
 			Inline     string `json:"descriptorString"`
 			Message    string `json:"protoMessageType"`
 		}
-		if err := decodeWire("protoBytesDecoder", text, &w); err != nil {
+		if err := wire.Decode("protoBytesDecoder", text, &w); err != nil {
 			return nil, err
 		}
 		switch w.Type {
 		case "inline":
 			data, err := base64.StdEncoding.DecodeString(w.Inline)
 			if err != nil {
-				return nil, invalidField("protoBytesDecoder", "'descriptorString' is not base64")
+				return nil, wire.Invalid("protoBytesDecoder", "'descriptorString' is not base64")
 			}
 			return always(newProtoMessages(data, w.Message, o))
 		case "file":
@@ -61,11 +64,11 @@ func parseProtobuf(text json.RawMessage) (Format, error) {
 				return registeredProto(schema, references, o)
 			})
 		}
-		return nil, unknownType("protoBytesDecoder", w.Type, protoDecoders)
+		return nil, wire.UnknownType("protoBytesDecoder", w.Type, protoDecoders)
 	})
 }
 
-func newProtoMessages(data []byte, message string, o avroOptions) (messageDecoder, error) {
+func newProtoMessages(data []byte, message string, o avro.Options) (messageDecoder, error) {
 	d, err := messageType(data, message)
 	if err != nil {
 		return nil, err
@@ -77,7 +80,7 @@ func newProtoMessages(data []byte, message string, o avroOptions) (messageDecode
 func readDescriptor(access *Access, path string) ([]byte, error) {
 	path = strings.TrimPrefix(strings.TrimPrefix(path, "file://"), "file:")
 	if path == "" || strings.Contains(path, "://") {
-		return nil, invalidField("protoBytesDecoder", "'descriptor' is the path of a local file")
+		return nil, wire.Invalid("protoBytesDecoder", "'descriptor' is the path of a local file")
 	}
 	if err := allowedLocal(access, path); err != nil {
 		return nil, err
@@ -101,7 +104,7 @@ func readDescriptor(access *Access, path string) ([]byte, error) {
 func messageType(data []byte, name string) (protoreflect.MessageDescriptor, error) {
 	files, err := protoFiles(data)
 	if err != nil {
-		return nil, invalidField("protoBytesDecoder", "the descriptor is not valid: %s", err)
+		return nil, wire.Invalid("protoBytesDecoder", "the descriptor is not valid: %s", err)
 	}
 	var found protoreflect.MessageDescriptor
 	files.RangeFiles(func(f protoreflect.FileDescriptor) bool {
@@ -120,7 +123,7 @@ func messageType(data []byte, name string) (protoreflect.MessageDescriptor, erro
 		}
 	}
 	if found == nil {
-		return nil, invalidField("protoBytesDecoder", "the descriptor has no message '%s'", name)
+		return nil, wire.Invalid("protoBytesDecoder", "the descriptor has no message '%s'", name)
 	}
 	return found, nil
 }
@@ -142,7 +145,7 @@ func protoFiles(data []byte) (*protoregistry.Files, error) {
 }
 
 // registeredProto decodes messages of a .proto file in a registry, which imports others.
-func registeredProto(schema registered, references []registered, o avroOptions) (messageDecoder, error) {
+func registeredProto(schema registered, references []registered, o avro.Options) (messageDecoder, error) {
 	if schema.Type != "PROTOBUF" {
 		return nil, errors.New("it is not of type PROTOBUF")
 	}
@@ -167,10 +170,10 @@ type protoOfFile struct {
 	binaryAsString bool
 }
 
-func (d *protoOfFile) message(ctx context.Context, data []byte) (*Object, error) {
+func (d *protoOfFile) Message(ctx context.Context, data []byte) (*record.Object, error) {
 	number := func() (int, error) {
 		v, n := protowire.ConsumeVarint(data)
-		if n < 0 || v > 2*maxFields || v&1 == 1 { // which would be below zero
+		if n < 0 || v > 2*record.MaxFields || v&1 == 1 { // which would be below zero
 			return 0, errors.New("the number of its type is damaged")
 		}
 		data = data[n:]
@@ -186,7 +189,7 @@ func (d *protoOfFile) message(ctx context.Context, data []byte) (*Object, error)
 	}
 	for range depth {
 		at, err := number()
-		if err != nil || len(path) > maxJSONDepth {
+		if err != nil || len(path) > record.MaxDepth {
 			return nil, errors.New("the number of its type is damaged")
 		}
 		path = append(path, at)
@@ -199,7 +202,7 @@ func (d *protoOfFile) message(ctx context.Context, data []byte) (*Object, error)
 		found = level.Get(at)
 		level = found.Messages()
 	}
-	return (&protoMessages{found, d.binaryAsString}).message(ctx, data)
+	return (&protoMessages{found, d.binaryAsString}).Message(ctx, data)
 }
 
 // protoMessages decodes messages of one type. Fields have the names of the descriptor; those
@@ -209,16 +212,16 @@ type protoMessages struct {
 	binaryAsString bool
 }
 
-func (d *protoMessages) message(_ context.Context, data []byte) (*Object, error) {
+func (d *protoMessages) Message(_ context.Context, data []byte) (*record.Object, error) {
 	m := dynamicpb.NewMessage(d.descriptor)
-	if err := (proto.UnmarshalOptions{RecursionLimit: maxJSONDepth}).Unmarshal(data, m); err != nil {
+	if err := (proto.UnmarshalOptions{RecursionLimit: record.MaxDepth}).Unmarshal(data, m); err != nil {
 		return nil, err
 	}
 	return d.object(m), nil
 }
 
-func (d *protoMessages) object(m protoreflect.Message) *Object {
-	o := &Object{}
+func (d *protoMessages) object(m protoreflect.Message) *record.Object {
+	o := &record.Object{}
 	fields := m.Descriptor().Fields()
 	for i := range fields.Len() {
 		f := fields.Get(i)
@@ -240,7 +243,7 @@ func (d *protoMessages) field(f protoreflect.FieldDescriptor, v protoreflect.Val
 		}
 		return out
 	case f.IsMap():
-		o := &Object{}
+		o := &record.Object{}
 		v.Map().Range(func(k protoreflect.MapKey, e protoreflect.Value) bool {
 			o.Add(k.String(), d.value(f.MapValue(), e))
 			return true
@@ -252,13 +255,13 @@ func (d *protoMessages) field(f protoreflect.FieldDescriptor, v protoreflect.Val
 }
 
 // sortMembers orders what came from a map, whose order is random.
-func sortMembers(o *Object) {
+func sortMembers(o *record.Object) {
 	order := make([]int, len(o.Names))
 	for i := range order {
 		order[i] = i
 	}
 	slices.SortFunc(order, func(a, b int) int { return strings.Compare(o.Names[a], o.Names[b]) })
-	sorted := &Object{}
+	sorted := &record.Object{}
 	for _, i := range order {
 		sorted.Add(o.Names[i], o.Values[i])
 	}
@@ -277,7 +280,7 @@ func (d *protoMessages) value(f protoreflect.FieldDescriptor, v protoreflect.Val
 		if x < 1<<63 {
 			return int64(x)
 		}
-		return Digits(v.String())
+		return record.Digits(v.String())
 	case []byte:
 		if d.binaryAsString {
 			return string(x)

@@ -6,11 +6,15 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/ingest/record"
+	"github.com/hengedb/henge/internal/ingest/wire"
+	"github.com/hengedb/henge/internal/javaregex"
+	"github.com/hengedb/henge/internal/jsontext"
 )
 
-// Regex makes a record of each line: its columns are the groups of a pattern, which must match the
-// whole line.
+// Regex is the format that reads each line as a record. Its columns are the groups of a pattern,
+// which must match the whole line.
 type Regex struct {
 	Columns       []string
 	ListDelimiter string
@@ -30,11 +34,11 @@ const regexTime = time.Second
 
 func parseRegex(text json.RawMessage) (Format, error) {
 	f := &Regex{ListDelimiter: "\x01"}
-	if err := decodeWire("inputFormat", text, &f.wire); err != nil {
+	if err := wire.Decode("inputFormat", text, &f.wire); err != nil {
 		return nil, err
 	}
 	if f.wire.Pattern == "" {
-		return nil, invalidField("inputFormat", "a regex format needs a 'pattern'")
+		return nil, wire.Invalid("inputFormat", "a regex format needs a 'pattern'")
 	}
 	if f.wire.ListDelimiter != nil {
 		f.ListDelimiter = *f.wire.ListDelimiter
@@ -45,7 +49,7 @@ func parseRegex(text json.RawMessage) (Format, error) {
 	}
 	f.Columns = f.wire.Columns
 	if twice := Duplicates(f.Columns); twice != "" {
-		return nil, invalidField("inputFormat", "%s", twice)
+		return nil, wire.Invalid("inputFormat", "%s", twice)
 	}
 	if len(f.Columns) == 0 {
 		for i := range pattern.Groups {
@@ -55,17 +59,17 @@ func parseRegex(text json.RawMessage) (Format, error) {
 	return f, nil
 }
 
-func (f *Regex) compile() (*expr.LinePattern, error) {
-	return expr.CompileLines(f.wire.Pattern, "regex input format", regexTime)
+func (f *Regex) compile() (*javaregex.LinePattern, error) {
+	return javaregex.CompileLines(f.wire.Pattern, "regex input format", regexTime)
 }
 
 // Type returns "regex".
 func (f *Regex) Type() string { return "regex" }
 
-// MarshalJSON returns the wire form.
+// MarshalJSON returns the JSON form.
 func (f *Regex) MarshalJSON() ([]byte, error) {
 	f.wire.Type = "regex"
-	return marshalPlain(f.wire)
+	return jsontext.Marshal(f.wire)
 }
 
 func (*Regex) flattening() *flattening { return nil }
@@ -87,7 +91,7 @@ func (f *Regex) objects([]string) objectDecoder {
 // goroutines.
 type regexObjects struct {
 	f       *Regex
-	pattern *expr.LinePattern
+	pattern *javaregex.LinePattern
 	err     error
 }
 
@@ -98,7 +102,7 @@ func (d *regexObjects) objects(c chunk, emit func(Record)) {
 		case c.broken:
 			r.Reason = recordTooLarge
 		case d.err != nil:
-			r.Reason = d.err.Error()
+			r.Reason = fault.Words(d.err)
 		default:
 			r.Object, r.Reason = d.object(string(text))
 		}
@@ -106,15 +110,15 @@ func (d *regexObjects) objects(c chunk, emit func(Record)) {
 	})
 }
 
-func (d *regexObjects) object(line string) (o *Object, reason string) {
+func (d *regexObjects) object(line string) (o *record.Object, reason string) {
 	groups, err := d.pattern.Match(line)
 	if err != nil {
-		return nil, err.Error()
+		return nil, fault.Words(err)
 	}
 	if groups == nil {
 		return nil, "it does not match the pattern"
 	}
-	o = &Object{}
+	o = &record.Object{}
 	for i, name := range d.f.Columns[:min(len(groups), len(d.f.Columns))] {
 		switch g := groups[i]; {
 		case g == nil:

@@ -120,23 +120,65 @@ func TestDecompressionBombIsRefused(t *testing.T) {
 	if testing.Short() {
 		t.Skip("unpacks some hundred MB")
 	}
-	var b bytes.Buffer
-	w, err := zstd.NewWriter(&b, zstd.WithEncoderLevel(zstd.SpeedFastest))
-	if err != nil {
-		t.Fatal(err)
-	}
-	zeros := make([]byte, 1<<20)
-	for range 400 {
-		if _, err := w.Write(zeros); err != nil {
+	pack := func(t *testing.T, w io.WriteCloser, err error, size int) {
+		t.Helper()
+		zeros := make([]byte, 1<<20)
+		for range size {
+			if err == nil {
+				_, err = w.Write(zeros)
+			}
+		}
+		if err = errors.Join(err, w.Close()); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
+	archive := func(t *testing.T, sizes ...int) string {
+		t.Helper()
+		var b bytes.Buffer
+		z := zip.NewWriter(&b)
+		for i, size := range sizes {
+			w, err := z.Create(fmt.Sprintf("%d.csv", i))
+			pack(t, struct {
+				io.Writer
+				io.Closer
+			}{w, io.NopCloser(nil)}, err, size)
+		}
+		if err := z.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
 	}
-	_, _, err = read(t, `{"type":"lines"}`, b.String(), "line string", Options{RemoveNullBytes: true})
-	if err == nil || !strings.Contains(err.Error(), "times its size") {
-		t.Errorf("%d bytes: %v", b.Len(), err)
+	const bomb = 300 // MiB
+	for name, c := range map[string]struct {
+		make   func(*testing.T) string
+		access *Access
+		why    string
+	}{
+		"zstd": {func(t *testing.T) string {
+			var b bytes.Buffer
+			w, err := zstd.NewWriter(&b, zstd.WithEncoderLevel(zstd.SpeedFastest))
+			pack(t, w, err, bomb)
+			return b.String()
+		}, nil, "decompresses to more than [500] times its size, the limit of service.ingestion.maxExpansion"},
+		"gzip": {func(t *testing.T) string {
+			var b bytes.Buffer
+			pack(t, gzip.NewWriter(&b), nil, bomb)
+			return b.String()
+		}, &Access{Expansion: 300}, "decompresses to more than [300] times"},
+		"zip": {func(t *testing.T) string { return archive(t, bomb) }, &Access{Expansion: 100}, "decompresses to more than [100] times"},
+		"zip, behind": {func(t *testing.T) string { return archive(t, 1, bomb) }, nil, "decompresses to more than " +
+			"[500] times"}, // what is left out
+		"allowed": {func(t *testing.T) string { return archive(t, bomb) }, &Access{Expansion: 100_000}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			text := c.make(t)
+			_, _, err := read(t, `{"type":"lines"}`, text, "line string", Options{Access: c.access, RemoveNullBytes: true})
+			if c.why == "" && err != nil && strings.Contains(err.Error(), "times its size") ||
+				c.why != "" && (err == nil || !strings.Contains(err.Error(), c.why)) {
+				t.Errorf("%d bytes: %v, want %q", len(text), err, c.why)
+			}
+		})
 	}
 }
 

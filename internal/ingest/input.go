@@ -11,6 +11,7 @@ import (
 
 	"github.com/hengedb/henge/internal/budget"
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/ingest/unpack"
 )
 
 // recordEntity is an Entity that is no bytes but records already: rows of a database, of a
@@ -56,7 +57,7 @@ func (in *input) stream(ctx context.Context) (io.ReadCloser, error) {
 	if err != nil {
 		return nil, err
 	}
-	src, err := decompress(raw, in.name(), in.notice)
+	src, err := unpack.Open(raw, in.name(), in.opts.Access.expansion(), in.notice)
 	if err != nil {
 		return nil, err
 	}
@@ -95,12 +96,12 @@ func (in *input) random(ctx context.Context) (randomFile, error) {
 		if err != nil {
 			return nil, err
 		}
-		head := make([]byte, magicBytes)
+		head := make([]byte, unpack.MagicBytes)
 		n, err := f.ReadAt(head, 0)
 		if err != nil && !errors.Is(err, io.EOF) {
 			return nil, errors.Join(err, f.Close())
 		}
-		if compressionOf(head[:n]) == nil {
+		if unpack.Of(head[:n]) == nil {
 			return &countedFile{f, in}, nil
 		}
 		if err := f.Close(); err != nil {
@@ -130,7 +131,7 @@ func (in *input) spool(src io.Reader) (randomFile, error) {
 		return nil, in.copyFault(err)
 	}
 	if _, err = io.Copy(t, io.MultiReader(&small, io.LimitReader(src, in.opts.maxSpoolBytes()-n+1))); err == nil && t.size > in.opts.maxSpoolBytes() {
-		err = fault.InvalidInput("Input [%s] is larger than [%d] bytes unpacked, the most that is copied to a temporary file", in.name(),
+		err = fault.InvalidInput("Input [%s] is larger than [%d] bytes decompressed, the limit of temporary files", in.name(),
 			in.opts.maxSpoolBytes())
 	}
 	if err != nil {
@@ -185,13 +186,13 @@ func (t *tempFile) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// ReadAt reads at any place, as io.ReaderAt.
+// ReadAt implements io.ReaderAt.
 func (t *tempFile) ReadAt(p []byte, off int64) (int, error) { return t.file.ReadAt(p, off) }
 
-// Size is how many bytes were written.
+// Size returns the number of bytes written.
 func (t *tempFile) Size() int64 { return t.size }
 
-// Close gives the bytes back.
+// Close deletes the file and releases its bytes.
 func (t *tempFile) Close() error {
 	t.disk.Close()
 	return t.file.Close()

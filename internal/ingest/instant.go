@@ -1,17 +1,20 @@
 package ingest
 
-import "github.com/hengedb/henge/internal/chrono"
+import (
+	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/ingest/record"
+)
 
-// Instants says how the values of a field become the time of a row, as a timestampSpec does. It is
+// Instants converts the values of a field to the time of a row, as a timestampSpec does. It is
 // immutable.
 type Instants struct {
 	Format *chrono.TimestampFormat
-	// Missing is the time of records that have none; nil: they are no rows.
+	// Missing is the time of records without a time; nil: such records are rejected.
 	Missing *int64
 }
 
-// Of returns the time that a value of an Object says, in milliseconds, and whether it says one: not
-// whether it is in the range of times.
+// Of converts a value of an Object to a time in milliseconds, and reports whether the value is a
+// time. It does not check the range of times.
 func (t *Instants) Of(v any) (ms int64, ok bool) {
 	switch v := v.(type) {
 	case nil:
@@ -28,7 +31,7 @@ func (t *Instants) Of(v any) (ms int64, ok bool) {
 	case string:
 		return t.Format.Parse(v)
 	}
-	return t.Format.Parse(string(AppendText(nil, v)))
+	return t.Format.Parse(string(record.AppendText(nil, v)))
 }
 
 // flaw is what is wrong with a row whose record did parse.
@@ -67,8 +70,8 @@ func (s *sink) flawed() (f flaw) {
 
 // endFlawed ends a row that is flawed: without a time it is none. What is wrong with it is said by
 // whoever is told of o, its record, and flat, what a flattenSpec makes of it.
-func (s *sink) endFlawed(f flaw, o, flat *Object, row []byte, line int64) {
-	s.out.errs = append(s.out.errs, ParseError{Row: shortRow(row), Record: s.out.records, Line: line,
+func (s *sink) endFlawed(f flaw, o, flat *record.Object, row []byte, line int64) {
+	s.out.errs = append(s.out.errs, ParseError{Row: record.Short(row), Record: s.out.records, Line: line,
 		Object: o, Flat: flat, Message: int(s.number)})
 	if s.shape != nil && f&noTime == 0 {
 		s.shape.Add(flat)

@@ -78,14 +78,14 @@ func TestJSONFeatures(t *testing.T) {
 // TestReasons says why records are none, with the place.
 func TestReasons(t *testing.T) {
 	for _, c := range []struct{ format, data, want string }{
-		{`{"type":"json"}`, `{"a":NaN}`, "NaN is no JSON number (ALLOW_NON_NUMERIC_NUMBERS of a featureSpec allows it) at byte 6"},
+		{`{"type":"json"}`, `{"a":NaN}`, "NaN is not a JSON number (ALLOW_NON_NUMERIC_NUMBERS of a featureSpec allows it) at byte 6"},
 		{`{"type":"json"}`, `{'a':1}`, "a name in quotes is expected and there is ['] at byte 2"},
 		{`{"type":"json"}`, `{"a":1,}`, "a name in quotes is expected and there is [}] at byte 8"},
 		{`{"type":"json"}`, `{"a":"x`, "a string is not closed"},
 		{`{"type":"json"}`, `{"a":1`, "a comma or } is expected behind a member of an object and the text ends at byte 7"},
 		{`{"type":"json"}`, `{"a" 1}`, "a colon is expected behind the name [a] and there is [1] at byte 6"},
 		{`{"type":"json"}`, `{"a":` + strings.Repeat("[", 400) + strings.Repeat("]", 400) + `}`, "it is nested deeper than 300 levels"},
-		{`{"type":"json"}`, `[1,2]`, "it is no JSON object"},
+		{`{"type":"json"}`, `[1,2]`, "it is not a JSON object"},
 		{`{"type":"json"}`, `{"a":01}`, "a number is malformed"},
 		{`{"type":"csv","columns":["a"]}`, "\"x\ny\n", "a quote is not closed"},
 		{`{"type":"regex","pattern":"(\\d)","columns":["a"]}`, "xy", "it does not match the pattern"},

@@ -6,6 +6,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"github.com/hengedb/henge/internal/ingest/record"
 	"github.com/hengedb/henge/internal/vector"
 )
 
@@ -16,7 +17,7 @@ import (
 // same way.
 type jsonScanner struct {
 	fields []Field
-	// names are the members met so far. Hostile input must not fill memory with them: long ones and
+	// Names are the members met so far. Hostile input must not fill memory with them: long ones and
 	// those beyond maxNames are not kept.
 	names map[string]*jsonMember
 	// order is how members followed each other. Most records have the same ones in the same order,
@@ -37,7 +38,7 @@ type jsonMember struct {
 	// head is the first 8 bytes of the name and the quote behind it, as far as mask says: most names
 	// are told apart by them.
 	head, mask uint64
-	placed     bool // it is in the order
+	ordered    bool // it is in the order
 	known      traits
 }
 
@@ -63,10 +64,10 @@ const (
 // jsonToken is a value in a record.
 type jsonToken struct {
 	kind jsonKind
-	// from and to are the value's place in the text, of strings without the quotes; of a list its
+	// from and to are the value's position in the text, of strings without the quotes; of a list its
 	// elements among elems.
 	from, to uint32
-	number   number // of jsonNumber
+	number   record.Number // of jsonNumber
 }
 
 type jsonKind uint8
@@ -75,7 +76,7 @@ const (
 	jsonMissing jsonKind = iota
 	jsonNull
 	jsonText
-	jsonEscaped // text with escapes; its place includes the quotes
+	jsonEscaped // text with escapes; its position includes the quotes
 	jsonNumber
 	jsonTrue
 	jsonFalse
@@ -91,7 +92,7 @@ func newJSONScanner(fields []Field) *jsonScanner {
 	return s
 }
 
-// record scans the object at the head of text and returns its end, or -1 if it is not a plain one.
+// Record scans the object at the head of text and returns its end, or -1 if it is not a plain one.
 // Of members with the same name the last counts.
 func (s *jsonScanner) record(text []byte) int {
 	clear(s.cells)
@@ -100,10 +101,10 @@ func (s *jsonScanner) record(text []byte) int {
 	if i < len(text) && text[i] == '}' {
 		return i + 1
 	}
-	place := 0 // in order
-	for members := 0; i < len(text) && text[i] == '"' && members < maxFields; members++ {
+	position := 0 // in order
+	for members := 0; i < len(text) && text[i] == '"' && members < record.MaxFields; members++ {
 		var m *jsonMember
-		if m, i = s.member(text, i+1, &place); i < 0 {
+		if m, i = s.member(text, i+1, &position); i < 0 {
 			return -1
 		}
 		if i = skipBlanks(text, i); i == len(text) || text[i] != ':' {
@@ -156,18 +157,18 @@ func (s *jsonScanner) copyTwins() bool {
 	return true
 }
 
-// member returns the member whose name begins at i, and the place behind its closing quote. *place
-// is where it is expected in the order.
-func (s *jsonScanner) member(text []byte, i int, place *int) (*jsonMember, int) {
+// member returns the member whose name begins at i, and the position behind its closing quote.
+// *position is where it is expected in the order.
+func (s *jsonScanner) member(text []byte, i int, position *int) (*jsonMember, int) {
 	if i+8 <= len(text) {
 		head := binary.LittleEndian.Uint64(text[i:])
-		for at := *place; at < len(s.order) && at < *place+maxSkipped; at++ {
+		for at := *position; at < len(s.order) && at < *position+maxSkipped; at++ {
 			m := s.order[at]
 			if head&m.mask != m.head {
 				continue
 			}
 			if end := i + len(m.name); end < i+8 || end < len(text) && text[end] == '"' && string(text[i+8:end]) == m.name[8:] {
-				*place = at + 1
+				*position = at + 1
 				return m, end + 1
 			}
 		}
@@ -184,10 +185,10 @@ func (s *jsonScanner) member(text []byte, i int, place *int) (*jsonMember, int) 
 		}
 		s.names[m.name] = m
 	}
-	if !m.placed {
-		s.order = slices.Insert(s.order, *place, m)
-		m.placed = true
-		*place++
+	if !m.ordered {
+		s.order = slices.Insert(s.order, *position, m)
+		m.ordered = true
+		*position++
 	}
 	return m, end + 1
 }
@@ -213,7 +214,7 @@ func (s *jsonScanner) list(text []byte, i int, t *jsonToken) int {
 	return i + 1
 }
 
-// afterElement returns the place of the next element, or of the closing bracket, or -1.
+// afterElement returns the position of the next element, or of the closing bracket, or -1.
 func afterElement(text []byte, i int, closing byte) int {
 	i = skipBlanks(text, i)
 	switch {
@@ -264,7 +265,11 @@ func (s *jsonScanner) value(text []byte, i int, t *jsonToken, depth int) int {
 		t.kind = jsonFalse
 		return literal(text, i, "false")
 	}
-	return scanNumber(text, i, t)
+	t.kind, t.from = jsonNumber, uint32(i)
+	if i = record.ScanNumber(text, i, &t.number); i >= 0 {
+		t.to = uint32(i)
+	}
+	return i
 }
 
 func literal(text []byte, i int, word string) int {
@@ -274,9 +279,9 @@ func literal(text []byte, i int, word string) int {
 	return -1
 }
 
-// nested checks the object or array at i and returns its end, or -1.
+// Nested checks the object or array at i and returns its end, or -1.
 func (s *jsonScanner) nested(text []byte, i, depth int) int {
-	if depth > maxJSONDepth/2 { // what is deeper is rare, and the parser's to refuse
+	if depth > record.MaxDepth/2 { // what is deeper is rare, and the parser's to refuse
 		return -1
 	}
 	object := text[i] == '{'
@@ -319,8 +324,8 @@ func skipBlanks(text []byte, i int) int {
 	return i
 }
 
-// plainText returns the place of the first quote or backslash at or after i, or -1 if there is none
-// or a control character comes first.
+// plainText returns the position of the first quote or backslash at or after i, or -1 if there is
+// none or a control character comes first.
 func plainText(text []byte, i int) int {
 	const ones, tops = 0x0101010101010101, 0x8080808080808080
 	for ; i+8 <= len(text); i += 8 {
@@ -346,7 +351,7 @@ func plainText(text []byte, i int) int {
 	return -1
 }
 
-// escapedText returns the place behind the string whose first backslash is at i, or -1.
+// escapedText returns the position behind the string whose first backslash is at i, or -1.
 func escapedText(text []byte, i int) int {
 	for i >= 0 && i < len(text) && text[i] == '\\' {
 		if i+1 >= len(text) || text[i+1] < ' ' {
@@ -358,61 +363,4 @@ func escapedText(text []byte, i int) int {
 		return -1
 	}
 	return i + 1
-}
-
-// scanNumber scans the number at i and returns its end, or -1.
-func scanNumber(text []byte, i int, t *jsonToken) int {
-	t.kind, t.from = jsonNumber, uint32(i)
-	negative := i < len(text) && text[i] == '-'
-	if negative {
-		i++
-	}
-	start := i
-	v, i := digits(text, i, 0)
-	places := i - start
-	if places == 0 || text[start] == '0' && places > 1 {
-		return -1
-	}
-	scale, exponent := 0, false
-	if i < len(text) && text[i] == '.' {
-		i++
-		point := i
-		v, i = digits(text, i, v)
-		if scale = i - point; scale == 0 {
-			return -1
-		}
-		places += scale
-	}
-	if i < len(text) && text[i]|0x20 == 'e' {
-		exponent = true
-		if i++; i < len(text) && (text[i] == '+' || text[i] == '-') {
-			i++
-		}
-		first := i
-		for i < len(text) && text[i]-'0' <= 9 {
-			i++
-		}
-		if i == first {
-			return -1
-		}
-	}
-	t.to = uint32(i)
-	switch {
-	case exponent || places > 19 || scale == 0 && places > 18: // 19 digits may be more than 64 bits with a sign
-		var ok bool
-		if t.number, ok = parseJSONNumber(text[t.from:t.to]); !ok {
-			return -1
-		}
-	case scale > 0:
-		t.number = number{double: scaled(v, scale)}
-		if negative {
-			t.number.double = -t.number.double
-		}
-	default:
-		t.number = number{integer: true, long: int64(v)}
-		if negative {
-			t.number.long = -t.number.long
-		}
-	}
-	return i
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hengedb/henge/internal/ingest/record"
 	"github.com/hengedb/henge/internal/vector"
 )
 
@@ -110,7 +111,7 @@ func FuzzJSONScanner(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		text = string(validUTF8([]byte(text)))
+		text = string(record.ValidText([]byte(text)))
 		if text == "" || text[0] != '{' {
 			return
 		}

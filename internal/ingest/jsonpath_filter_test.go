@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/ingest/jsonpath"
+	"github.com/hengedb/henge/internal/ingest/record"
 )
 
 const filtered = `{"limit":5,"allowed":["a","c"],"rows":[
@@ -85,18 +87,18 @@ func TestJSONPathFilters(t *testing.T) {
 		`@.in == 1 || @.k == 'a'`:       `["a"]`,
 		`@.k in ['a'] && @.tags size 2`: `["a"]`,
 	} {
-		p, err := compileJSONPath("$.rows[?(" + filter + ")].k")
+		p, err := jsonpath.Compile("$.rows[?(" + filter + ")].k")
 		if err != nil {
 			t.Errorf("%s: %v", filter, err)
 			continue
 		}
-		if got := string(AppendJSON(nil, p.eval(parsed(t, filtered)))); got != want {
+		if got := string(record.AppendJSON(nil, p.Eval(parsed(t, filtered)))); got != want {
 			t.Errorf("%s gives %s, want %s", filter, got, want)
 		}
 	}
 	for _, filter := range []string{"@.k =~ /(/", "@.k =~ /a", "@.k in [", "@.k in ['a'", "@.k in", "@.k inn ['a']", "@.k like 'a'",
 		"@.k size", "in ['a']"} {
-		if _, err := compileJSONPath("$.rows[?(" + filter + ")]"); fault.Find(err) == nil {
+		if _, err := jsonpath.Compile("$.rows[?(" + filter + ")]"); fault.Find(err) == nil {
 			t.Errorf("%s was accepted: %v", filter, err)
 		}
 	}

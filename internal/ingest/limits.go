@@ -12,21 +12,6 @@ const (
 	// their rows are waited for.
 	chunksInFlight = 2
 
-	// defaultMaxRecordBytes bounds one record, and with it the memory of a reader. The engine refuses
-	// rows over a frame (1 MB) anyway; a record may be larger than the columns kept of it.
-	defaultMaxRecordBytes = 16 << 20
-
-	// maxErrorRow cuts the text of a record in a parse error, so that a bad row can't blow up a
-	// report.
-	maxErrorRow = 1024
-
-	// maxFields bounds the fields of one record: more is no table but a mistake in the delimiter.
-	maxFields = 100_000
-
-	// maxJSONDepth bounds nesting of what the scanner looks at; fastjson has the same limit for what
-	// it parses.
-	maxJSONDepth = 300
-
 	// maxSplits bounds how many parts one file is cut into.
 	maxSplits = 1024
 
@@ -34,13 +19,9 @@ const (
 	// in memory.
 	maxSourceObjects = 1_000_000
 
-	// bombBytes and bombRatio tell a decompression bomb: so much unpacked data, from so much less.
-	// Logs of one repeated line stay below.
-	bombBytes = 256 << 20
-	bombRatio = 2_000
-
-	// zstdWindow bounds the window a zstd frame, or the dictionary an xz block, may ask for.
-	zstdWindow = 128 << 20
+	// bombRatio is how many times its size data may unpack to where Access does not say. Deflate packs
+	// zeros to a thousandth and logs to a fiftieth.
+	bombRatio = 500
 
 	// spoolMemory is how much of an input that must be read at any place is kept in memory rather than
 	// in a temporary file.

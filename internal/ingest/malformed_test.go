@@ -14,6 +14,8 @@ import (
 	"github.com/twmb/avro"
 	"github.com/twmb/avro/ocf"
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/hengedb/henge/internal/ingest/record"
 )
 
 const malformedProto = `syntax = "proto2"; message M { optional string s = 1; repeated string l = 2; map<string, string> o = 3; }`
@@ -72,7 +74,7 @@ func TestMalformedTextsOfBinaryFormatsAreCounted(t *testing.T) {
 	proto := fmt.Sprintf(`{"type":"protobuf","protoBytesDecoder":{"type":"inline","descriptorString":%q,"protoMessageType":"M"}}`,
 		base64.StdEncoding.EncodeToString([]byte(malformedProto)))
 	notice := func(n int, column string) []string {
-		return []string{fmt.Sprintf("[%d] sequences of bytes are no UTF-8 and were replaced by U+FFFD, the first in column [%s]", n,
+		return []string{fmt.Sprintf("[%d] byte sequences are not UTF-8 and were replaced by U+FFFD, the first in column [%s]", n,
 			column)}
 	}
 	const orcText = "x\uFFFDy\uFFFDz"
@@ -133,7 +135,7 @@ func TestMalformedTextsOfBinaryFormatsAreCounted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r, err := records.Next(t.Context()); err != nil || string(AppendJSON(nil,
+	if r, err := records.Next(t.Context()); err != nil || string(record.AppendJSON(nil,
 		r.Object)) != `{"s":"`+mended+`","l":["`+mended+`"],"o":{"p":"`+mended+`"}}` {
 		t.Error(r, err)
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/ingest/record"
 	"github.com/hengedb/henge/internal/stream"
 )
 
@@ -40,7 +41,7 @@ func newMessageObjects(format Format, opts *Options) (*messageObjects, error) {
 // takes to read it, not of the message.
 func (m *messageObjects) each(ctx context.Context, data []byte, emit func(Record) bool) error {
 	if m.binary != nil {
-		o, err := m.binary.message(ctx, data)
+		o, err := m.binary.Message(ctx, data)
 		switch {
 		case err == nil:
 			emit(Record{Object: o})
@@ -104,7 +105,7 @@ func problemOf(err error) string {
 	if f := fault.Find(err); f != nil {
 		return f.Message
 	}
-	return err.Error()
+	return fault.Words(err)
 }
 
 // takeText returns the text of a message as a chunk of a format, and the names of its header, if it
@@ -121,7 +122,7 @@ func takeText(f textFormat, data []byte) (c chunk, header []string, reason strin
 		text = bytes.Clone(text)
 		f.begin(text).unify(text)
 	}
-	c = chunk{data: validUTF8(text)}
+	c = chunk{data: record.ValidText(text)}
 	if h := f.head(); h.names || h.skip > 0 {
 		header, _ = h.take(&c)
 		if twice := Duplicates(header); twice != "" {
@@ -147,8 +148,8 @@ func (e bytesEntity) openRandom(context.Context) (randomFile, error) {
 	return bytesFile{bytes.NewReader(e.data)}, nil
 }
 
-// MessageReader makes objects of records of a stream, for those who do not know the columns yet:
-// previews. It is used by one goroutine.
+// MessageReader decodes stream records to objects, for callers that do not know the columns yet,
+// such as previews. It is used by one goroutine.
 type MessageReader struct {
 	value    *messageObjects
 	key      *messageObjects // nil: keys are no column
@@ -156,16 +157,16 @@ type MessageReader struct {
 	flat     *flattening
 }
 
-// Message is one record of a record of a stream.
+// Message is one of the records that a stream record contains.
 type Message struct {
 	Record
-	// Number counts the records of one message, from 1.
+	// Number is the position of the record within its message, from 1.
 	Number int64
 	// said is what the stream says of it beside its value.
-	said *Object
+	said *record.Object
 }
 
-// NewMessageReader returns what reads records of a format. Of the options it takes Access.
+// NewMessageReader returns a reader for stream records of a format. It uses only the option Access.
 func NewMessageReader(format Format, opts *Options) (*MessageReader, error) {
 	r := &MessageReader{flat: &flattening{discover: true}}
 	var err error
@@ -184,10 +185,10 @@ func NewMessageReader(format Format, opts *Options) (*MessageReader, error) {
 	return r, err
 }
 
-// Read returns the records of a message. One that has none is a record that did not parse, but for
-// one without a value of which the stream says nothing, which is nothing at all.
+// Read returns the records of a message. A message without records is returned as a record that
+// could not be parsed. A message without a value and without metadata columns returns nothing.
 func (r *MessageReader) Read(ctx context.Context, m *stream.Record) ([]Message, error) {
-	var said *Object
+	var said *record.Object
 	if r.envelope != nil {
 		said = r.envelope.said(m)
 		if r.key != nil && m.Key != nil {
@@ -206,7 +207,7 @@ func (r *MessageReader) Read(ctx context.Context, m *stream.Record) ([]Message, 
 		if said == nil {
 			return nil, nil
 		}
-		return []Message{{Record: Record{Object: &Object{}}, Number: 1, said: said}}, nil
+		return []Message{{Record: Record{Object: &record.Object{}}, Number: 1, said: said}}, nil
 	}
 	var out []Message
 	err := guarded(func() error {
@@ -225,28 +226,29 @@ func (r *MessageReader) Read(ctx context.Context, m *stream.Record) ([]Message, 
 	return out, err
 }
 
-// Input returns a message as it is in the stream, with what the stream says of it.
-func (r *MessageReader) Input(m *Message) *Object { return with(m.Object, m.said) }
+// Input returns a message as it is in the stream, with its metadata.
+func (r *MessageReader) Input(m *Message) *record.Object { return with(m.Object, m.said) }
 
-// Reach returns the columns of a message that may be asked for by name.
-func (r *MessageReader) Reach(m *Message) *Object { return with(r.flat.reach(m.Object), m.said) }
+// Reach returns the columns of a message that can be requested by name.
+func (r *MessageReader) Reach(m *Message) *record.Object { return with(r.flat.reach(m.Object), m.said) }
 
-// Flatten returns its columns as the flattenSpec says: with nested set also objects at its root.
-func (r *MessageReader) Flatten(m *Message, nested bool) *Object {
+// Flatten returns the columns of a message after its flattenSpec, including objects at the root if
+// nested is set.
+func (r *MessageReader) Flatten(m *Message, nested bool) *record.Object {
 	return with(r.flat.flatten(m.Object, nested), m.said)
 }
 
-// ParseError returns the error of a message that is no object.
+// ParseError returns the error of a message that is not an object.
 func (r *MessageReader) ParseError(m *Message) *ParseError {
-	return &ParseError{Row: shortRow(validUTF8(m.Text[:min(len(m.Text), maxErrorRow+1)])), Record: m.Number, Reason: m.Reason}
+	return &ParseError{Row: record.Short(record.ValidText(m.Text[:min(len(m.Text), record.MaxRow+1)])), Record: m.Number, Reason: m.Reason}
 }
 
 // with returns an object with the members of another that it does not have.
-func with(o, said *Object) *Object {
+func with(o, said *record.Object) *record.Object {
 	if said == nil {
 		return o
 	}
-	out := &Object{Names: slices.Clone(o.Names), Values: slices.Clone(o.Values)}
+	out := &record.Object{Names: slices.Clone(o.Names), Values: slices.Clone(o.Values)}
 	for i, name := range said.Names {
 		if _, taken := o.Get(name); !taken {
 			out.Add(name, said.Values[i])

@@ -5,41 +5,43 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hengedb/henge/internal/ingest/record"
 	"github.com/hengedb/henge/internal/stream"
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// Messages decodes records of a stream, many at a time, into the same columns. Each record is
-// decoded by itself, so that nothing in one can reach into the next; it may be several rows. It is
-// used by one goroutine.
+// Messages decodes batches of stream records into columns. Each record is decoded separately, so
+// that a malformed record can't affect the next one. A record may contain several rows. It is used
+// by one goroutine.
 type Messages struct {
 	fields []Field
 	cells  *sink
 	max    int
 
-	format Format // of values
-	text   decoder
-	other  *messageObjects // where there is no text decoder
-	flat   *flattening
-	places map[string]int
+	format    Format // of values
+	text      decoder
+	other     *messageObjects // where there is no text decoder
+	flat      *flattening
+	positions map[string]int
 
 	envelope *Envelope // nil: there is none
 	key      *messageObjects
 	said     []int // the fields that the stream may say
 }
 
-// MessageRows are what records of a stream became.
+// MessageRows is the result of decoding stream records.
 type MessageRows struct {
-	// Batches have the rows, in the order of their records. Of says which record each is of.
+	// Batches contain the rows, in the order of their records. Of contains the record of each row.
 	Batches []*vector.Batch
 	Of      []int32
-	// Errors are records that are no rows, or not wholly; Message is their number.
+	// Errors are the records that could not be decoded, or only in part. Message is their index.
 	Errors []ParseError
-	// Empty are the records without a value that are no rows.
+	// Empty is the number of records without a value that produced no row.
 	Empty int
-	// Several are the STRING fields of which a row had several values, by their place: it has null.
+	// Several are the positions of the STRING fields that had several values in a row. The field is
+	// null in that row.
 	Several []int
-	// Bytes are those of the values.
+	// Bytes is the total size of the values.
 	Bytes int64
 }
 
@@ -47,14 +49,14 @@ const (
 	// messageRows ends a batch of rows of messages. A poll is one batch: what follows costs something
 	// for each.
 	messageRows = 1 << 16
-	// EmptyMessage is why a message that has nothing is no row.
+	// EmptyMessage is the reason for rejecting a message without content.
 	EmptyMessage = "it is empty"
 )
 
-// NewMessages returns what decodes records of a format to fields. Of the options it takes Access,
+// NewMessages returns a decoder of stream records to fields. It uses the options Access,
 // MaxRecordBytes, Shape, RemoveNullBytes and KeepNullBytes.
 func NewMessages(format Format, fields []Field, opts *Options) (*Messages, error) {
-	m := &Messages{fields: fields, format: ValueFormat(format), max: opts.maxRecordBytes(), places: placesOf(fields)}
+	m := &Messages{fields: fields, format: ValueFormat(format), max: opts.maxRecordBytes(), positions: positionsOf(fields)}
 	var err error
 	if e, ok := format.(*Envelope); ok {
 		m.envelope = e
@@ -84,8 +86,9 @@ func NewMessages(format Format, fields []Field, opts *Options) (*Messages, error
 	return m, nil
 }
 
-// Decode decodes records. An error is of what it takes to read them, or of ctx: nothing came of
-// them, and they may be decoded again. Their bytes are not kept.
+// Decode decodes records. An error means that the schemas that decoding needs could not be read, or
+// that ctx is done; no rows are returned then, and the caller can retry. Decode does not retain the
+// bytes of the records.
 func (m *Messages) Decode(ctx context.Context, records []stream.Record) (*MessageRows, error) {
 	out := &MessageRows{}
 	for i := range records {
@@ -122,11 +125,11 @@ func (m *Messages) Decode(ctx context.Context, records []stream.Record) (*Messag
 	return out, nil
 }
 
-// record appends the rows of a record.
+// Record appends the rows of a record.
 func (m *Messages) record(ctx context.Context, r *stream.Record, out *MessageRows) error {
 	s := m.cells
 	base, errs, rows := s.out.records, len(s.out.errs), len(s.of)
-	var said *Object
+	var said *record.Object
 	if m.envelope != nil && (len(m.said) > 0 || s.shape != nil) {
 		var reason string
 		var err error
@@ -170,14 +173,14 @@ func (m *Messages) record(ctx context.Context, r *stream.Record, out *MessageRow
 }
 
 // settle makes the errors of a record those of a message: they count and show it, not a chunk.
-func (m *Messages) settle(r *stream.Record, said *Object, base int64, errs int) {
+func (m *Messages) settle(r *stream.Record, said *record.Object, base int64, errs int) {
 	for i := range m.cells.out.errs[errs:] {
 		e := &m.cells.out.errs[errs+i]
 		if e.Record -= base; e.Object == nil {
-			e.Row = shortRow(validUTF8(r.Value[:min(len(r.Value), maxErrorRow+1)]))
+			e.Row = record.Short(record.ValidText(r.Value[:min(len(r.Value), record.MaxRow+1)]))
 		}
 		if e.Flat != nil && said != nil {
-			all := &Object{Names: slices.Clone(e.Flat.Names), Values: slices.Clone(e.Flat.Values)}
+			all := &record.Object{Names: slices.Clone(e.Flat.Names), Values: slices.Clone(e.Flat.Values)}
 			for k, name := range said.Names {
 				if v, _ := all.Get(name); v == nil {
 					all.Set(name, said.Values[k])
@@ -193,7 +196,7 @@ func (m *Messages) value(ctx context.Context, data []byte) error {
 	s := m.cells
 	if m.other != nil {
 		return m.other.each(ctx, data, func(r Record) bool {
-			s.record(&r, m.flat, m.places)
+			s.record(&r, m.flat, m.positions)
 			return s.out.err == nil
 		})
 	}
@@ -205,7 +208,7 @@ func (m *Messages) value(ctx context.Context, data []byte) error {
 		return nil
 	}
 	if d, ok := m.text.(*delimitedDecoder); ok && d.f.FromHeader && !slices.Equal(d.whole.names, header) {
-		d.place(d.f.whole(header))
+		d.resolve(d.f.whole(header))
 	}
 	m.text.add(c)
 	return nil
@@ -225,7 +228,7 @@ func (f *Envelope) says(name string) bool {
 
 // say makes what the stream says of a record the values of the columns that its value does not
 // have.
-func (m *Messages) say(ctx context.Context, r *stream.Record) (said *Object, reason string, err error) {
+func (m *Messages) say(ctx context.Context, r *stream.Record) (said *record.Object, reason string, err error) {
 	said = m.envelope.said(r)
 	if m.key != nil && r.Key != nil {
 		value, reason, err := m.keyOf(ctx, r.Key)
@@ -260,10 +263,10 @@ func (m *Messages) forget() {
 }
 
 // sayOnly appends a row of a record without a value.
-func (m *Messages) sayOnly(said *Object) {
+func (m *Messages) sayOnly(said *record.Object) {
 	s := m.cells
 	if said == nil {
-		said = &Object{}
+		said = &record.Object{}
 	}
 	s.out.records++
 	for _, c := range s.columns {
@@ -277,7 +280,7 @@ func (m *Messages) sayOnly(said *Object) {
 }
 
 // met returns how many values the fields of an object had.
-func (s *Shape) met(o *Object) []int {
+func (s *Shape) met(o *record.Object) []int {
 	out := make([]int, len(o.Names))
 	for i, name := range o.Names {
 		if k := s.Of(name); k != nil {
@@ -289,10 +292,10 @@ func (s *Shape) met(o *Object) []int {
 
 // say adds the fields of an object that rows have where they have no value of their own; met is
 // what there was before them.
-func (s *Shape) say(o *Object, met []int, rows int) {
+func (s *Shape) say(o *record.Object, met []int, rows int) {
 	for i, now := range s.met(o) {
 		if now-met[i] < rows {
-			s.Add(&Object{Names: o.Names[i : i+1], Values: o.Values[i : i+1]})
+			s.Add(&record.Object{Names: o.Names[i : i+1], Values: o.Values[i : i+1]})
 		}
 	}
 }

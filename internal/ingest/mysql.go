@@ -3,6 +3,7 @@ package ingest
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"database/sql"
 	"database/sql/driver"
 	"errors"
@@ -15,12 +16,14 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/secret"
 )
 
-// MySQL opens a MySQL or MariaDB database by the URI of a connector,
-// mysql://host:port/database?useSSL=true, with or without jdbc: before it. What access refuses is
-// refused when connections are made. Statements can't write. The caller closes the database.
-func MySQL(uri, user, password string, access *Access) (*sql.DB, error) {
+// MySQL opens a MySQL or MariaDB database by its connector URI,
+// mysql://host:port/database?useSSL=true, with an optional prefix jdbc:. Addresses that access
+// rejects fail when a connection is opened. Statements are read-only. The caller closes the
+// database.
+func MySQL(uri, user string, password secret.Text, access *Access) (*sql.DB, error) {
 	u, err := url.Parse(strings.TrimPrefix(uri, "jdbc:"))
 	if err != nil || u.Host == "" || strings.ContainsAny(u.Host, "(),=/ ") || u.Scheme != "mysql" && u.Scheme != "mariadb" {
 		return nil, fault.InvalidInput("The connectURI of a MySQL database is not readable; write jdbc:mysql://host:port/database")
@@ -30,9 +33,9 @@ func MySQL(uri, user, password string, access *Access) (*sql.DB, error) {
 	if u.Port() == "" {
 		config.Addr = net.JoinHostPort(u.Hostname(), "3306")
 	}
-	if config.User, config.Passwd = user, password; user == "" && u.User != nil {
+	if config.User, config.Passwd = user, password.Reveal(); user == "" && u.User != nil {
 		config.User = u.User.Username()
-		if given, ok := u.User.Password(); ok && password == "" {
+		if given, ok := u.User.Password(); ok && password.IsZero() {
 			config.Passwd = given
 		}
 	}
@@ -44,7 +47,7 @@ func MySQL(uri, user, password string, access *Access) (*sql.DB, error) {
 		if !slices.ContainsFunc(jdbcProperties, func(n string) bool { return strings.EqualFold(n, name) }) {
 			continue // it is allowed, and means nothing here
 		}
-		if err := encrypt(config, u.Hostname(), name, strings.ToLower(values[0])); err != nil {
+		if err := encrypt(config, u.Hostname(), name, strings.ToLower(values[0]), access.roots()); err != nil {
 			return nil, err
 		}
 	}
@@ -59,7 +62,7 @@ func MySQL(uri, user, password string, access *Access) (*sql.DB, error) {
 
 // encrypt applies a property about TLS. As with the drivers that the properties come from,
 // certificates are checked only where that is asked for.
-func encrypt(config *mysql.Config, host, property, value string) error {
+func encrypt(config *mysql.Config, host, property, value string, roots *x509.CertPool) error {
 	mode := strings.ReplaceAll(value, "_", "-")
 	switch {
 	case !strings.EqualFold(property, "sslmode"):
@@ -77,7 +80,7 @@ func encrypt(config *mysql.Config, host, property, value string) error {
 	case "require", "required", "trust":
 		config.TLSConfig = "skip-verify"
 	case "verify-ca", "verify-full", "verify-identity":
-		config.TLS = &tls.Config{ServerName: host, MinVersion: tls.VersionTLS12}
+		config.TLS = &tls.Config{ServerName: host, RootCAs: roots, MinVersion: tls.VersionTLS12}
 	default:
 		return fault.InvalidInput("Value [%s] of property [%s] of a connection URI is unknown", value, property)
 	}

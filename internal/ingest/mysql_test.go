@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/secret"
 	"github.com/hengedb/henge/internal/testkit/mariadb"
 )
 
@@ -62,7 +63,7 @@ func TestMySQLAddresses(t *testing.T) {
 		"jdbc:postgresql://h/d":                           "not readable",
 		"jdbc:mysql://(host=a,allowLoadLocalInfile=true)": "not readable",
 	} {
-		db, err := MySQL(uri, "", "", nil)
+		db, err := MySQL(uri, "", secret.Text{}, nil)
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", uri, err, want)
 		}

@@ -21,6 +21,8 @@ import (
 
 	"github.com/hengedb/henge/internal/deepstore/s3"
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/ingest/record"
+	"github.com/hengedb/henge/internal/secret"
 	"github.com/hengedb/henge/internal/testkit/fakeclock"
 )
 
@@ -33,7 +35,8 @@ func bucket(t *testing.T, objects map[string]string) (url string, c *s3.Client) 
 	}
 	server := httptest.NewServer(gofakes3.New(backend).Server())
 	t.Cleanup(server.Close)
-	c, err := s3.Connect(t.Context(), s3.Options{Endpoint: server.URL, Region: "us-east-1", AccessKey: "a", SecretKey: "s"})
+	c, err := s3.Connect(t.Context(), s3.Options{Endpoint: server.URL, Region: "us-east-1",
+		AccessKey: secret.NewText("a"), SecretKey: secret.NewText("s")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -327,9 +330,9 @@ func TestSQLSource(t *testing.T) {
 }
 
 // rowsOf is an ObjectReader over constant rows.
-type rowsOf struct{ rows []*Object }
+type rowsOf struct{ rows []*record.Object }
 
-func (r *rowsOf) Next(context.Context) (*Object, error) {
+func (r *rowsOf) Next(context.Context) (*record.Object, error) {
 	if len(r.rows) == 0 {
 		return nil, io.EOF
 	}
@@ -350,7 +353,7 @@ func TestDatasourceSource(t *testing.T) {
 			if d.Name != "w" || string(d.Filter) != `{"type":"true"}` {
 				t.Errorf("%+v", d)
 			}
-			return &rowsOf{[]*Object{{Names: []string{"__time", "k"}, Values: []any{int64(5), "a"}}}}, nil
+			return &rowsOf{[]*record.Object{{Names: []string{"__time", "k"}, Values: []any{int64(5), "a"}}}}, nil
 		}}
 		rows, _, err := readTable(t, &Table{Source: s, Fields: fields(t, "k string __time long")}, Options{Access: access}, 0)
 		if d := cmp.Diff([][]any{{"a", int64(5)}}, rows); d != "" || err != nil {

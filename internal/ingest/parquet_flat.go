@@ -61,7 +61,7 @@ func (c *flatColumn) read(n int) (*vector.Vector, error) {
 	return out, nil
 }
 
-// rows reads the next rows of the page, which are those of the vector from row at on; it has n.
+// Rows reads the next rows of the page, which are those of the vector from row at on; it has n.
 func (c *flatColumn) rows(at, n, rows int) error {
 	if c.levels == nil {
 		err := c.append(c, c.value, rows)
@@ -118,7 +118,7 @@ func (c *flatColumn) close() error { return nil }
 // flatReader returns what reads the values of c as those of a type, or nil when only the general
 // way does.
 func flatReader(c *parquet.Column, typ vector.Type, binaryAsString bool) pageReader {
-	scale, whole := scaleOf(c)
+	scale, whole := parquet.ScaleOf(c)
 	switch kind, to := c.Type, typ.Kind; {
 	case c.Logical == parquet.Decimal:
 		return nil
@@ -136,7 +136,7 @@ func flatReader(c *parquet.Column, typ vector.Type, binaryAsString bool) pageRea
 		return numbers(float32s, doubles, widened[float32, float64])
 	case kind == parquet.Float && to == vector.KindFloat:
 		return numbers(float32s, func(v *vector.Vector) *[]float32 { return &v.Floats }, func(dst, src []float32) { copy(dst, src) })
-	case kind == parquet.ByteArray && to == vector.KindString && isText(c, binaryAsString):
+	case kind == parquet.ByteArray && to == vector.KindString && parquet.IsText(c, binaryAsString):
 		return pageStrings
 	}
 	return nil
@@ -155,7 +155,7 @@ func widened[From, To int32 | int64 | float32 | float64](dst []To, src []From) {
 	}
 }
 
-// numbers reads numbers as numbers. What is in a dictionary is converted once.
+// Numbers reads numbers as numbers. What is in a dictionary is converted once.
 func numbers[From, To any](from func(*parquet.Values) []From, to func(*vector.Vector) *[]To,
 	convert func(dst []To, src []From),
 ) pageReader {
@@ -187,14 +187,14 @@ func numbers[From, To any](from func(*parquet.Values) []From, to func(*vector.Ve
 // wholes reads whole numbers, some of which are times in other units. They become other units
 // before they become other types, so that a DOUBLE is the number that a BIGINT is.
 func wholes[From int32 | int64, To int64 | float64](from func(*parquet.Values) []From,
-	to func(*vector.Vector) *[]To, scale wholeScale,
+	to func(*vector.Vector) *[]To, scale parquet.Scale,
 ) pageReader {
-	if scale == (wholeScale{1, 1}) {
+	if scale.One() {
 		return numbers(from, to, widened[From, To])
 	}
 	return numbers(from, to, func(dst []To, src []From) {
 		for i, x := range src {
-			dst[i] = To(scale.apply(int64(x)))
+			dst[i] = To(scale.Apply(int64(x)))
 		}
 	})
 }
@@ -259,14 +259,14 @@ func (s *sink) checked(field int, blob []byte, offsets []uint32) ([]byte, []uint
 	}) {
 		return blob, offsets
 	}
-	out, places := make([]byte, 0, len(blob)), make([]uint32, 1, len(offsets))
+	out, positions := make([]byte, 0, len(blob)), make([]uint32, 1, len(offsets))
 	for i := 0; i+1 < len(offsets); i++ {
-		text := s.malformed.text(s.fields[field].Name, blob[offsets[i]:offsets[i+1]])
+		text := s.malformed.Text(s.fields[field].Name, blob[offsets[i]:offsets[i+1]])
 		if at := bytes.IndexByte(text, 0); at >= 0 {
 			text = s.nullByte(field, text, at)
 		}
 		out = append(out, text...)
-		places = append(places, uint32(len(out)))
+		positions = append(positions, uint32(len(out)))
 	}
-	return out, places
+	return out, positions
 }

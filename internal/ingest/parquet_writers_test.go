@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hengedb/henge/internal/ingest/record"
 	"github.com/hengedb/henge/internal/vector"
 )
 
@@ -75,7 +76,7 @@ func checkParquet(t *testing.T, file, expected string) {
 			t.Fatalf("more than %d rows", i)
 		}
 		var got map[string]json.RawMessage
-		if err := json.Unmarshal(AppendJSON(nil, rec.Object), &got); err != nil {
+		if err := json.Unmarshal(record.AppendJSON(nil, rec.Object), &got); err != nil {
 			t.Fatal(err)
 		}
 		for _, c := range kinds {

@@ -5,35 +5,36 @@ import (
 	"strings"
 
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/ingest/record"
 )
 
-// ParseError is a record that is no row, or is one whose fields are not all what they must be.
+// ParseError describes a record that is not a row, or a row with invalid fields.
 type ParseError struct {
-	// Row is the text of the record, cut when it is long.
+	// Row is the text of the record, truncated if it is long.
 	Row string
 	// Path is the name of the entity; "" for inline text.
 	Path string
 	// Record and Line count from 1 within the entity.
 	Record, Line int64
-	// Reason says what is wrong.
+	// Reason is the reason of the error.
 	Reason string
-	// Object is the record, and Flat what its flattenSpec makes of it, if it parses and only its
-	// fields are not what Field.Time and Field.Strict ask for.
-	Object, Flat *Object
-	// Message is the number of the record of a stream among those that were decoded together, from 0;
-	// Record counts within it.
+	// Object is the record, and Flat the record after its flattenSpec. They are set only if the record
+	// can be parsed, but its fields violate Field.Time or Field.Strict.
+	Object, Flat *record.Object
+	// Message is the index of the stream record in the batch that was decoded, from 0. Record counts
+	// within the stream record.
 	Message int
 }
 
-// Error returns the message of the reference system, and the reason.
+// Error returns the message of Druid, followed by the reason. See quirk Q011.
 func (e *ParseError) Error() string {
 	if e.Reason == "" {
-		return e.place()
+		return e.position()
 	}
-	return e.place() + ": " + e.Reason
+	return e.position() + ": " + e.Reason
 }
 
-func (e *ParseError) place() string {
+func (e *ParseError) position() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Unable to parse row [%s] (", e.Row)
 	if e.Path != "" {
@@ -47,7 +48,7 @@ func (e *ParseError) place() string {
 	return b.String()
 }
 
-// NullByteError is a string that holds U+0000, which no segment may.
+// NullByteError is the error of a string that contains U+0000, which segments can't store.
 type NullByteError struct {
 	Source    string
 	RowNumber int64
@@ -56,31 +57,15 @@ type NullByteError struct {
 	Position  int
 }
 
-// Error returns the message of spec/ingestion.md, section 6.
+// Error returns the message that docs/ingestion.md describes.
 func (e *NullByteError) Error() string {
 	return fmt.Sprintf("Invalid null byte at source[%s], rowNumber[%d], column[%s], value[%s], position[%d]. Consider sanitizing the input "+
 		"string column using \"REPLACE(\"%s\", U&'\\0000', '') AS %s\" or setting 'removeNullBytes' to true in the query context.",
 		e.Source, e.RowNumber, e.Column, e.Value, e.Position, e.Column, e.Column)
 }
 
-// shownName is what errors call an entity.
-func shownName(name string) string {
-	if name == "" {
-		return "inline"
-	}
-	return name
-}
-
 // multiValueFault is for a list of several values in a column that the statement uses as a single
 // value.
 func multiValueFault(column string) error {
 	return fault.InvalidInput("Column [%s] is a multi-value string. Please wrap the column using MV_TO_ARRAY() to proceed further.", column)
-}
-
-// shortRow cuts the text of a record for an error.
-func shortRow(b []byte) string {
-	if len(b) <= maxErrorRow {
-		return string(b)
-	}
-	return string(validUTF8(b[:maxErrorRow])) + "..."
 }

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/ingest/record"
 	"github.com/hengedb/henge/internal/vector"
 )
 
@@ -104,10 +105,10 @@ type partColumn interface {
 // part is a row group or a stripe.
 type part struct {
 	rows int64
-	// column opens the column of field i; nil: the file has none, as files of one table need not have
+	// Column opens the column of field i; nil: the file has none, as files of one table need not have
 	// the same.
 	column func(i int, f Field, s *sink, flaws *partFlaws) (partColumn, error)
-	// records reads the part's rows once more, as objects.
+	// Records reads the part's rows once more, as objects.
 	records func() (objectReader, error)
 }
 
@@ -144,14 +145,14 @@ func (p *part) read(fields []Field, opts *Options, send func(decoded) bool) (err
 				continue
 			}
 			if b.Cols[i], err = c.read(n); err != nil {
-				return unexpected(err)
+				return record.Unexpected(err)
 			}
 		}
 		s.out.records, s.out.bytes = int64(n), b.Bytes()
-		s.out.malformed.take(&s.malformed)
+		s.out.malformed.Take(&s.malformed)
 		if len(flaws.found) > 0 {
 			if b, err = flaws.take(s, b, p.rows-left); err != nil {
-				return unexpected(err)
+				return record.Unexpected(err)
 			}
 		}
 		left -= int64(n)
@@ -186,7 +187,7 @@ func (c *valueColumn) read(n int) (*vector.Vector, error) {
 		if err != nil {
 			return nil, err
 		}
-		v = c.s.malformed.value(c.s.fields[c.field].Name, v)
+		v = c.s.malformed.Value(c.s.fields[c.field].Name, v)
 		c.s.objectCell(c.field, c.column, v)
 		if c.column.flaw != 0 {
 			c.flaws.add(i, c.column.flaw)
@@ -250,7 +251,7 @@ func (p *partFlaws) take(s *sink, b *vector.Batch, first int64) (*vector.Batch, 
 }
 
 // object returns a row of the part; rows are asked for in their order.
-func (p *partFlaws) object(row int64) (*Object, error) {
+func (p *partFlaws) object(row int64) (*record.Object, error) {
 	if p.whole == nil {
 		var err error
 		if p.whole, err = p.open(); err != nil {
@@ -263,7 +264,7 @@ func (p *partFlaws) object(row int64) (*Object, error) {
 			return nil, err
 		}
 		if p.next++; p.next > row {
-			(&wellFormed{}).object(r.Object) // counted when its columns were read
+			(&record.WellFormed{}).Object(r.Object) // counted when its columns were read
 			return r.Object, nil
 		}
 	}

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/hengedb/henge/internal/ingest/record"
 )
 
 var (
@@ -117,7 +119,7 @@ func recordsOf(t *testing.T, path, format string) (out [][]byte) {
 		if err != nil || rec.Object == nil {
 			t.Fatalf("record %d: %v %s", len(out), err, rec.Reason)
 		}
-		out = append(out, AppendJSON(nil, rec.Object))
+		out = append(out, record.AppendJSON(nil, rec.Object))
 	}
 }
 

@@ -3,20 +3,24 @@ package ingest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/ingest/record"
+	"github.com/hengedb/henge/internal/ingest/wire"
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// Stats counts what a reader has read.
+// Stats are the counters of a reader.
 type Stats struct {
-	// Rows counts the rows delivered, Records also those that did not parse, Bytes the unpacked text.
+	// Rows is the number of rows returned. Records includes records that could not be parsed. Bytes is
+	// the size of the decompressed input.
 	Rows, Records, Bytes int64
 }
 
-// Reader yields the rows of one split in their order.
+// Reader returns the rows of one split in order.
 //
 // Next is called from one goroutine at a time. A batch stays valid as long as it is referenced.
 // Next returns io.EOF at the end and stops within one chunk of ctx being done. Close ends the
@@ -34,7 +38,7 @@ type Reader struct {
 	cancel   context.CancelFunc
 	err      error
 	// malformed is what of formats that are no text was no UTF-8.
-	malformed wellFormed
+	malformed record.WellFormed
 }
 
 // producer yields what the records of a split became, in their order, and the line that the places
@@ -91,7 +95,7 @@ func (r *Reader) open(ctx context.Context) (err error) {
 	case *Envelope:
 		return f.noFile()
 	}
-	return invalidField("inputFormat", "input source [%s] needs an input format", r.table.Source.Type())
+	return wire.Invalid("inputFormat", "input source [%s] needs an input format", r.table.Source.Type())
 }
 
 func (r *Reader) openObjects(ctx context.Context, f fileFormat, in *input) error {
@@ -122,10 +126,10 @@ func (r *Reader) systemFields() {
 	}
 }
 
-// SystemValue is a system field of a split.
+// SystemValue is the value of a system field of a split.
 type SystemValue struct{ Name, Value string }
 
-// SystemValues returns the system fields that a source was asked for, as far as a split has them.
+// SystemValues returns the requested system fields of a source, as far as the split has them.
 func SystemValues(s Source, split Split) []SystemValue {
 	var out []SystemValue
 	for _, name := range SystemFields(s) {
@@ -136,7 +140,7 @@ func SystemValues(s Source, split Split) []SystemValue {
 	return out
 }
 
-// SystemFields returns the system fields that a source was asked for.
+// SystemFields returns the system fields that a source requests.
 func SystemFields(s Source) []string {
 	if s, ok := s.(interface{ systemFields() []string }); ok {
 		return s.systemFields()
@@ -200,7 +204,7 @@ func (r *Reader) Next(ctx context.Context) (*vector.Batch, error) {
 			if r.text != nil {
 				r.text.tellMalformed()
 			}
-			r.malformed.tell(r.split.Entity.Name(), r.opts)
+			r.opts.tellMalformed(r.split.Entity.Name(), &r.malformed)
 			return nil, r.err
 		}
 		if r.err = r.account(&d, line); r.err != nil {
@@ -243,7 +247,7 @@ func (r *Reader) account(d *decoded, line int64) error {
 	if d.err != nil {
 		return d.err
 	}
-	r.malformed.take(&d.malformed)
+	r.malformed.Take(&d.malformed)
 	r.stats.Records += d.records
 	r.stats.Bytes += d.bytes
 	for _, b := range d.batches {
@@ -260,10 +264,10 @@ func (r *Reader) account(d *decoded, line int64) error {
 	return nil
 }
 
-// Stats returns what has been read so far. It may be called by the goroutine that calls Next.
+// Stats returns the counters so far. It may be called by the goroutine that calls Next.
 func (r *Reader) Stats() Stats { return r.stats }
 
-// Close ends the reading.
+// Close stops the reader and waits for its goroutines.
 func (r *Reader) Close() error {
 	if r.err == nil {
 		r.err = io.EOF
@@ -280,4 +284,14 @@ func (r *Reader) Close() error {
 		r.text = nil
 	}
 	return err
+}
+
+// tellMalformed tells of the sequences that were replaced in an input, if any were, and begins
+// anew.
+func (o *Options) tellMalformed(path string, w *record.WellFormed) {
+	if w.Count > 0 && o.OnNotice != nil {
+		o.OnNotice(&Notice{Path: path, Count: w.Count,
+			Text: fmt.Sprintf("[%d] byte sequences are not UTF-8 and were replaced by U+FFFD, the first in column [%s]", w.Count, w.Column)})
+	}
+	*w = record.WellFormed{}
 }

@@ -17,12 +17,13 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/ingest/record"
 	"github.com/hengedb/henge/internal/vector"
 )
 
 var multiString = vector.ListOf(vector.String)
 
-// fields reads "name type name type"; the type mv is a multi-value string.
+// Fields reads "name type name type"; the type mv is a multi-value string.
 func fields(t testing.TB, text string) []Field {
 	t.Helper()
 	words := strings.Fields(text)
@@ -55,7 +56,7 @@ func readTable(t testing.TB, table *Table, opts Options, splitSize int64) (rows 
 	t.Helper()
 	ctx := context.Background()
 	opts.OnParseError = func(e *ParseError) error {
-		bad = append(bad, e.place())
+		bad = append(bad, e.position())
 		return nil
 	}
 	splits, err := table.Splits(ctx, &opts, splitSize)
@@ -159,7 +160,7 @@ func TestJSONRows(t *testing.T) {
 }
 
 func inf() float64 {
-	f, _ := javaDouble("Infinity")
+	f, _ := record.JavaDouble("Infinity")
 	return f
 }
 
@@ -420,8 +421,8 @@ func TestRefusedWireForms(t *testing.T) {
 		{format, `{"type":"frob"}`, "[inputFormat]. Reason: [could not resolve type id 'frob': known type ids = ["},
 		{format, `{"type":"jsn"}`, "did you mean 'json'"},
 		{format, `{}`, "missing type id"},
-		{format, `[1]`, "no JSON object"},
-		{format, `{"type":"json"`, "JSON is broken"},
+		{format, `[1]`, "not a JSON object"},
+		{format, `{"type":"json"`, "ends too early"},
 		{format, `{"type":"csv","columns":["a","a"]}`, "Duplicate column entries found : [a]"},
 		{format, `{"type":"csv","columns":7}`, "field 'columns' can't be a JSON number"},
 		{format, `{"type":"tsv","delimiter":""}`, "'delimiter'"},

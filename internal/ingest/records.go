@@ -6,18 +6,20 @@ import (
 	"io"
 	"slices"
 
+	"github.com/hengedb/henge/internal/ingest/record"
+	"github.com/hengedb/henge/internal/ingest/wire"
 	"github.com/hengedb/henge/internal/vector"
 )
 
 // Record is one record of an entity as an object.
 type Record struct {
-	// Object is nil for a record that did not parse.
-	Object *Object
-	// Text is the text of the record, if it has one; valid until the next record.
+	// Object is nil if the record could not be parsed.
+	Object *record.Object
+	// Text is the text of the record, if the format has one. It is valid until the next record.
 	Text []byte
-	// Line is where it begins, from 1; 0: the format has no lines.
+	// Line is the line of the record, from 1; 0: the format has no lines.
 	Line int64
-	// Reason says why the record did not parse.
+	// Reason is why the record could not be parsed.
 	Reason string
 }
 
@@ -28,7 +30,7 @@ type objectReader interface {
 	close() error
 }
 
-// Records yields the records of one split as objects, for those who do not know the columns yet:
+// Records reads the records of one split as objects, for callers that do not know the columns yet:
 // previews, discovery, streams.
 type Records struct {
 	src  objectReader
@@ -37,10 +39,10 @@ type Records struct {
 	n    int64
 	opts *Options
 	// malformed counts what of records that are no text was no UTF-8.
-	malformed wellFormed
+	malformed record.WellFormed
 }
 
-// Records starts reading a split as objects. The columns of the table do not matter.
+// Records opens a split to read it as objects. The columns of the table are ignored.
 func (t *Table) Records(ctx context.Context, split Split, opts *Options) (*Records, error) {
 	if opts == nil {
 		opts = &Options{}
@@ -53,7 +55,7 @@ func (t *Table) Records(ctx context.Context, split Split, opts *Options) (*Recor
 		r.src, err = e.openRecords(ctx)
 	default:
 		if t.Format == nil {
-			return nil, invalidField("inputFormat", "input source [%s] needs an input format", t.Source.Type())
+			return nil, wire.Invalid("inputFormat", "input source [%s] needs an input format", t.Source.Type())
 		}
 		if f := t.Format.flattening(); f != nil {
 			r.flat = f
@@ -73,8 +75,8 @@ func (t *Table) Records(ctx context.Context, split Split, opts *Options) (*Recor
 	return r, nil
 }
 
-// Next returns the next record as it is in the input; Flatten makes its columns. It returns io.EOF
-// at the end.
+// Next returns the next record as it is in the input. Flatten computes its columns. Next returns
+// io.EOF at the end.
 func (r *Records) Next(ctx context.Context) (rec Record, err error) {
 	if err := ctx.Err(); err != nil {
 		return Record{}, err
@@ -85,27 +87,29 @@ func (r *Records) Next(ctx context.Context) (rec Record, err error) {
 	}
 	if err == nil {
 		r.n++
-		r.malformed.object(rec.Object)
+		r.malformed.Object(rec.Object)
 	}
 	return rec, err
 }
 
-// Reach returns the columns of a record that may be asked for by name: those of Flatten, and all
-// that is at its root.
-func (r *Records) Reach(o *Object) *Object { return r.flat.reach(o) }
+// Reach returns the columns of a record that can be requested by name: the columns of Flatten and
+// all fields at the root.
+func (r *Records) Reach(o *record.Object) *record.Object { return r.flat.reach(o) }
 
-// Flatten returns the columns of a record as the flattenSpec says: with nested set also objects at
-// its root.
-func (r *Records) Flatten(o *Object, nested bool) *Object { return r.flat.flatten(o, nested) }
-
-// ParseError returns the error of the record that Next gave last.
-func (r *Records) ParseError(rec *Record) *ParseError {
-	return &ParseError{Row: shortRow(rec.Text), Path: r.name, Record: r.n, Line: rec.Line, Reason: rec.Reason}
+// Flatten returns the columns of a record after the flattenSpec, including objects at the root if
+// nested is set.
+func (r *Records) Flatten(o *record.Object, nested bool) *record.Object {
+	return r.flat.flatten(o, nested)
 }
 
-// Close ends the reading.
+// ParseError returns the error of the last record that Next returned.
+func (r *Records) ParseError(rec *Record) *ParseError {
+	return &ParseError{Row: record.Short(rec.Text), Path: r.name, Record: r.n, Line: rec.Line, Reason: rec.Reason}
+}
+
+// Close stops the reader.
 func (r *Records) Close() error {
-	r.malformed.tell(r.name, r.opts)
+	r.opts.tellMalformed(r.name, &r.malformed)
 	return r.src.close()
 }
 
@@ -151,33 +155,33 @@ func (r *textRecords) close() error {
 // objectColumns decodes chunks to columns by way of objects.
 type objectColumns struct {
 	*sink
-	dec    objectDecoder
-	flat   *flattening // nil: records are flat
-	places map[string]int
+	dec       objectDecoder
+	flat      *flattening // nil: records are flat
+	positions map[string]int
 }
 
 func newObjectColumns(dec objectDecoder, flat *flattening, fields []Field, opts *Options) *objectColumns {
-	return &objectColumns{sink: newSink(fields, opts), dec: dec, flat: flat, places: placesOf(fields)}
+	return &objectColumns{sink: newSink(fields, opts), dec: dec, flat: flat, positions: positionsOf(fields)}
 }
 
-func placesOf(fields []Field) map[string]int {
-	places := make(map[string]int, len(fields))
+func positionsOf(fields []Field) map[string]int {
+	positions := make(map[string]int, len(fields))
 	for i, f := range slices.Backward(fields) { // of several the first, as for twins
-		places[f.Name] = i
+		positions[f.Name] = i
 	}
-	return places
+	return positions
 }
 
 func (d *objectColumns) add(c chunk) {
 	d.dec.objects(c, func(r Record) {
 		if d.out.err == nil && !d.ended {
-			d.record(&r, d.flat, d.places)
+			d.record(&r, d.flat, d.positions)
 		}
 	})
 }
 
-// record appends what a record is to the columns.
-func (s *sink) record(r *Record, flat *flattening, places map[string]int) {
+// Record appends what a record is to the columns.
+func (s *sink) record(r *Record, flat *flattening, positions map[string]int) {
 	s.out.records++
 	if r.Object == nil {
 		s.fail(r.Text, r.Line, r.Reason)
@@ -187,7 +191,7 @@ func (s *sink) record(r *Record, flat *flattening, places map[string]int) {
 	if flat != nil && flat.needed() {
 		o = flat.reach(o)
 	}
-	s.object(o, places)
+	s.object(o, positions)
 	if f := s.flawed(); f != 0 {
 		s.endFlawed(f, r.Object, o, r.Text, r.Line)
 		return
@@ -201,15 +205,15 @@ func (s *sink) record(r *Record, flat *flattening, places map[string]int) {
 // recordProducer makes batches of the records of an objectReader.
 type recordProducer struct {
 	*sink
-	src    objectReader
-	in     *input // nil: the records are of no bytes
-	flat   *flattening
-	places map[string]int
-	failed error
+	src       objectReader
+	in        *input // nil: the records are of no bytes
+	flat      *flattening
+	positions map[string]int
+	failed    error
 }
 
 func newRecordProducer(src objectReader, in *input, flat *flattening, fields []Field, opts *Options) *recordProducer {
-	return &recordProducer{sink: newSink(fields, opts), src: src, in: in, flat: flat, places: placesOf(fields)}
+	return &recordProducer{sink: newSink(fields, opts), src: src, in: in, flat: flat, positions: positionsOf(fields)}
 }
 
 func (p *recordProducer) next(ctx context.Context) (decoded, int64, error) {
@@ -225,8 +229,8 @@ func (p *recordProducer) next(ctx context.Context) (decoded, int64, error) {
 			}
 			break
 		}
-		p.malformed.object(r.Object)
-		p.record(&r, p.flat, p.places)
+		p.malformed.Object(r.Object)
+		p.record(&r, p.flat, p.positions)
 	}
 	if p.in != nil {
 		p.out.bytes = p.in.read.Swap(0)

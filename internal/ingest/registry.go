@@ -16,6 +16,8 @@ import (
 
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/ingest/record"
+	"github.com/hengedb/henge/internal/ingest/wire"
 	"github.com/hengedb/henge/internal/secret"
 )
 
@@ -50,7 +52,7 @@ type registered struct {
 }
 
 // dynamicConfig is an object of texts, some of which a provider among its members tells
-// (spec/streaming.md, 5.3).
+// (docs/streaming.md).
 type dynamicConfig map[string]json.RawMessage
 
 // resolve returns the texts.
@@ -63,7 +65,7 @@ func (c dynamicConfig) resolve(access *Access) (map[string]string, error) {
 		}
 		out[name] = text
 	}
-	provided, err := secret.Provided(c, access.environment())
+	provided, err := secret.Provided(c, access.Environment())
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +95,7 @@ func parseRegistry(field string, text json.RawMessage, compile func(registered, 
 		Config   dynamicConfig `json:"config"`
 		Headers  dynamicConfig `json:"headers"`
 	}
-	if err := decodeWire(field, text, &w); err != nil {
+	if err := wire.Decode(field, text, &w); err != nil {
 		return nil, err
 	}
 	r := &registry{urls: w.URLs, headers: w.Headers, config: w.Config, capacity: registrySchemas, compile: compile,
@@ -105,11 +107,11 @@ func parseRegistry(field string, text json.RawMessage, compile func(registered, 
 		r.capacity = min(w.Capacity, registrySchemas)
 	}
 	if len(r.urls) == 0 {
-		return nil, invalidField(field, "a decoder of type 'schema_registry' needs 'url' or 'urls'")
+		return nil, wire.Invalid(field, "a decoder of type 'schema_registry' needs 'url' or 'urls'")
 	}
 	for _, at := range r.urls {
 		if u, err := url.Parse(at); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-			return nil, invalidField(field, "'%s' is no address of a schema registry", at)
+			return nil, wire.Invalid(field, "'%s' is not the address of a schema registry", at)
 		}
 	}
 	return r.open, nil
@@ -127,21 +129,23 @@ func (r *registry) open(access *Access) (messageDecoder, error) {
 	}
 	c := &registryClient{registry: r, headers: headers, protocols: httpProtocols(access), clock: access.clock()}
 	c.http = httpClient(access, c.protocols)
-	c.user, c.password, _ = strings.Cut(config["basic.auth.user.info"], ":")
+	user, password, _ := strings.Cut(config["basic.auth.user.info"], ":")
+	c.user, c.password = user, secret.NewText(password)
 	return c, nil
 }
 
 // registryClient decodes messages with the schemas of a registry.
 type registryClient struct {
 	*registry
-	http           *http.Client
-	protocols      []string
-	clock          clock.Clock
-	headers        map[string]string
-	user, password string
+	http      *http.Client
+	protocols []string
+	clock     clock.Clock
+	headers   map[string]string
+	user      string
+	password  secret.Text
 }
 
-func (c *registryClient) message(ctx context.Context, data []byte) (*Object, error) {
+func (c *registryClient) Message(ctx context.Context, data []byte) (*record.Object, error) {
 	if len(data) < 5 || data[0] != 0 {
 		return nil, errors.New("it does not begin with the number of a schema")
 	}
@@ -150,7 +154,7 @@ func (c *registryClient) message(ctx context.Context, data []byte) (*Object, err
 	if err != nil {
 		return nil, err
 	}
-	return decoder.message(ctx, data[5:])
+	return decoder.Message(ctx, data[5:])
 }
 
 // errUnknownSchema is for a message whose schema the registry does not have.
@@ -262,7 +266,7 @@ func (c *registryClient) ask(ctx context.Context, at string) (out registered, ok
 		req.Header.Set(name, value)
 	}
 	if c.user != "" {
-		req.SetBasicAuth(c.user, c.password)
+		req.SetBasicAuth(c.user, c.password.Reveal())
 	}
 	resp, err := c.http.Do(req)
 	if err != nil {

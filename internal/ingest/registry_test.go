@@ -11,11 +11,14 @@ import (
 	"sync/atomic"
 	"testing"
 
+	twmb "github.com/twmb/avro"
+
 	"github.com/google/go-cmp/cmp"
-	"github.com/twmb/avro"
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/ingest/avro"
+	"github.com/hengedb/henge/internal/ingest/record"
 )
 
 // fakeRegistry answers as a schema registry does, to those who know its password.
@@ -59,14 +62,14 @@ func decodeMessage(t *testing.T, format string, access *Access, messages ...[]by
 		return []string{err.Error()}
 	}
 	for _, m := range messages {
-		o, err := d.message(context.Background(), m)
+		o, err := d.Message(context.Background(), m)
 		switch {
 		case fault.Find(err) != nil:
 			out = append(out, "fault: "+err.Error())
 		case err != nil:
 			out = append(out, err.Error())
 		default:
-			out = append(out, string(AppendJSON(nil, o)))
+			out = append(out, string(record.AppendJSON(nil, o)))
 		}
 	}
 	return out
@@ -90,7 +93,7 @@ func TestAvroOfRegistry(t *testing.T) {
 	}
 	at, asked := fakeRegistry(t, map[string]registered{"/schemas/ids/7": order, "/subjects/geo/City/versions/3": city,
 		"/schemas/ids/8": {Schema: `{"type":"string"}`}, "/schemas/ids/9": {Schema: `syntax = "proto3";`, Type: "PROTOBUF"}})
-	whole, err := avro.Parse(`{"type":"record","name":"Order","fields":[{"name":"id","type":"long"},{"name":"to","type":{"type":"record","name":"City","fields":[{"name":"name","type":"string"}]}}]}`)
+	whole, err := twmb.Parse(`{"type":"record","name":"Order","fields":[{"name":"id","type":"long"},{"name":"to","type":{"type":"record","name":"City","fields":[{"name":"name","type":"string"}]}}]}`)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +107,7 @@ func TestAvroOfRegistry(t *testing.T) {
 		got[i] = strings.ReplaceAll(g, at, "URL")
 	}
 	want := []string{`{"id":5,"to":{"name":"Bern"}}`, `{"id":5,"to":{"name":"Bern"}}`, "its schema is unknown to the schema registry",
-		"it does not begin with the number of a schema", "fault: Schema [8] of the schema registry can't be used: [it is no record]",
+		"it does not begin with the number of a schema", "fault: Schema [8] of the schema registry can't be used: [it is not a record]",
 		"fault: Schema [9] of the schema registry can't be used: [it is of type PROTOBUF, not Avro]",
 		"fault: The schema registry at [URL/schemas/ids/503] answered [503]"}
 	if d := cmp.Diff(want, got); d != "" {
@@ -160,9 +163,9 @@ func FuzzRegistryMessage(f *testing.F) {
 	f.Add([]byte{0, 'x'})
 	f.Add([]byte{2, 2, 8, 5})
 	f.Add([]byte{4, 2, 0})
-	d, err := registeredProto(registered{Type: "PROTOBUF", Schema: `syntax = "proto3"; message A { string x = 1; } message B { int64 id = 1; message C { string s = 1; } }`}, nil, avroOptions{})
+	d, err := registeredProto(registered{Type: "PROTOBUF", Schema: `syntax = "proto3"; message A { string x = 1; } message B { int64 id = 1; message C { string s = 1; } }`}, nil, avro.Options{})
 	if err != nil {
 		f.Fatal(err)
 	}
-	f.Fuzz(func(t *testing.T, data []byte) { _, _ = d.message(context.Background(), data) })
+	f.Fuzz(func(t *testing.T, data []byte) { _, _ = d.Message(context.Background(), data) })
 }

@@ -7,10 +7,11 @@ import (
 	"github.com/valyala/fastjson"
 
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/ingest/record"
 )
 
-// Shape is what records were seen to have: their fields, in the order in which they were met first,
-// and the kinds of their values. The zero value is that of no records. It is used by one goroutine.
+// Shape describes the fields of records, in the order of their first occurrence, and the kinds of
+// their values. The zero value describes zero records. It is used by one goroutine.
 type Shape struct {
 	names   []string
 	index   map[string]int
@@ -19,28 +20,30 @@ type Shape struct {
 	full    bool
 }
 
-// Kinds counts values by kind. How many there were is not to be relied on, as values of kinds that
-// a field had before may not be looked at (traits); what there was none of is.
+// Kinds counts values by kind. The counts are not exact, because values of kinds that a field
+// already has may be skipped (traits). A count is 0 only if the field has no value of that kind.
 type Kinds struct {
 	Longs, Doubles, Texts, Lists, Objects, Booleans int
-	// Numerals counts the texts that are numbers; once one is none, no more.
+	// Numerals is the number of strings that are numbers. It stops at the first string that is not a
+	// number.
 	Numerals int
-	// Elements counts those of the lists; nil: there are no lists.
+	// Elements counts the elements of lists; nil: there are no lists.
 	Elements *Kinds
-	// Flat counts the lists without objects and lists in them.
+	// Flat is the number of lists that contain neither objects nor lists.
 	Flat int
 }
 
-// MaxShapeFields bounds the fields of a shape: hostile records must not fill memory with names.
+// MaxShapeFields is the maximum number of fields of a shape. It keeps hostile records from filling
+// memory with names.
 const MaxShapeFields = 20_000
 
-// Full reports whether the records have more fields than a shape holds.
+// Full reports whether the records have more fields than MaxShapeFields.
 func (s *Shape) Full() bool { return s.full }
 
-// Names returns the fields.
+// Names returns the names of the fields.
 func (s *Shape) Names() []string { return s.names }
 
-// Of returns the kinds of the values of a field, nil if it was not met.
+// Of returns the kinds of the values of a field, or nil if the field did not occur.
 func (s *Shape) Of(name string) *Kinds {
 	at, ok := s.index[name]
 	if !ok {
@@ -49,7 +52,7 @@ func (s *Shape) Of(name string) *Kinds {
 	return &s.kinds[at]
 }
 
-// field returns the kinds of a field, which is new perhaps; nil: there are too many.
+// Field returns the kinds of a field, which is new perhaps; nil: there are too many.
 func (s *Shape) field(name string) *Kinds {
 	at, ok := s.index[name]
 	if !ok {
@@ -66,8 +69,8 @@ func (s *Shape) field(name string) *Kinds {
 	return &s.kinds[at]
 }
 
-// Add learns from a record.
-func (s *Shape) Add(o *Object) {
+// Add adds a record.
+func (s *Shape) Add(o *record.Object) {
 	for i, name := range o.Names {
 		if k := s.field(name); k != nil {
 			k.add(o.Values[i])
@@ -75,7 +78,7 @@ func (s *Shape) Add(o *Object) {
 	}
 }
 
-// Merge adds what was learnt from records that come after those of s.
+// Merge adds a shape of records that come after the records of s.
 func (s *Shape) Merge(other *Shape) {
 	s.full = s.full || other.full
 	for i, name := range other.names {
@@ -105,14 +108,14 @@ func (k *Kinds) add(v any) {
 	switch v := v.(type) {
 	case int64:
 		k.Longs++
-	case float64, float32, Digits:
+	case float64, float32, record.Digits:
 		k.Doubles++
 	case bool:
 		k.Booleans++
 	case string:
 		k.Texts++
 		if k.Numerals == k.Texts-1 { // it matters only whether all are
-			if _, ok := parseText([]byte(v)); ok {
+			if _, ok := record.ParseNumber([]byte(v)); ok {
 				k.Numerals++
 			}
 		}
@@ -124,7 +127,7 @@ func (k *Kinds) add(v any) {
 				of.add(e)
 			}
 		})
-	case *Object:
+	case *record.Object:
 		k.Objects++
 	}
 }
@@ -140,13 +143,13 @@ func (k *Kinds) list(add func(of *Kinds)) {
 	}
 }
 
-// Scalars counts the values that are neither lists nor objects.
+// Scalars returns the number of values that are neither lists nor objects.
 func (k *Kinds) Scalars() int { return k.Longs + k.Doubles + k.Texts + k.Booleans }
 
-// text adds a value that is text.
+// Text adds a value that is text.
 func (k *Kinds) text(b []byte) {
 	if k.Texts++; k.Numerals == k.Texts-1 {
-		if _, ok := parseText(b); ok {
+		if _, ok := record.ParseNumber(b); ok {
 			k.Numerals++
 		}
 	}
@@ -159,7 +162,7 @@ func (k *Kinds) json(v *fastjson.Value, scratch []byte) []byte {
 		k.text(v.GetStringBytes())
 	case fastjson.TypeNumber:
 		scratch = v.MarshalTo(scratch[:0])
-		if n, _ := parseJSONNumber(scratch); n.integer {
+		if n, _ := record.ParseJSONNumber(scratch); n.Integer {
 			k.Longs++
 		} else {
 			k.Doubles++
@@ -263,7 +266,7 @@ const (
 	ofElements = 16
 )
 
-// Traits appends what each field was seen to have, in the order of Names.
+// Traits appends the traits of each field, in the order of Names.
 func (s *Shape) Traits(dst []uint32) []uint32 {
 	for i := range s.kinds {
 		dst = append(dst, uint32(s.kinds[i].traits()))
@@ -352,7 +355,7 @@ func (t *jsonToken) traits() traits {
 	case jsonText, jsonEscaped:
 		return someField | someText
 	case jsonNumber:
-		if t.number.integer {
+		if t.number.Integer {
 			return someField | someLong
 		}
 		return someField | someDouble

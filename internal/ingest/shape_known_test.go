@@ -96,7 +96,7 @@ func kept(has traits) traits {
 	return has
 }
 
-func TestFieldsOfCSVAreLearntOnce(t *testing.T) {
+func TestFieldsOfCSVAreObservedOnce(t *testing.T) {
 	shape := &Shape{}
 	m := messagesOf(t, `{"type":"csv","columns":["a","b","c"],"listDelimiter":"|"}`, "a mv", &Options{Shape: shape})
 	decodeMessages(t, m, []byte("x,,"), []byte("y,,1"), []byte("p|q,z,"), []byte("w"))

@@ -5,26 +5,28 @@ import (
 	"slices"
 
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/ingest/record"
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// Field is a column wanted from the input. Several may have one name, where one of them is the
-// time.
+// Field is a column to read from the input. Several fields may have the same name if one of them is
+// the time.
 type Field struct {
 	Name string
 	// Type is LONG, DOUBLE, FLOAT, STRING, an array of these, or COMPLEX<json>.
 	Type vector.Type
-	// Multi marks a multi-value string, of type ARRAY<STRING>: a scalar is one value. A STRING that is
-	// not multi refuses rows with several values, because no single value would be right.
+	// Multi marks a multi-value string, of type ARRAY<STRING>; a scalar is read as a list of one
+	// value. A STRING without Multi rejects rows with several values, because picking one would be
+	// wrong.
 	Multi bool
-	// Time, when set, makes the field the time of its row in milliseconds; its Type is LONG. A record
-	// without one is no row.
+	// Time, if set, converts the field to the time of its row in milliseconds. Its Type is LONG. A
+	// record without a time is rejected.
 	Time *Instants
-	// Strict says of a field of numbers that its values must be such. A record with another is a row,
-	// which has null for it, and is handed to Options.OnParseError, too.
+	// Strict requires numeric values in a numeric field. A record with another value becomes a row
+	// with null in the field, and is passed to Options.OnParseError as well.
 	Strict bool
-	// Single says of a STRING that its values decide where the row goes, for the error about a row
-	// with several.
+	// Single marks a STRING whose value decides the partition of the row. It is used in the error
+	// about a row with several values.
 	Single bool
 }
 
@@ -58,7 +60,7 @@ type decoded struct {
 	bytes   int64
 	errs    []ParseError // Record and Line relative to the chunk
 	// malformed is what of formats that are no text was no UTF-8.
-	malformed wellFormed
+	malformed record.WellFormed
 	err       error // ends the reading
 }
 
@@ -82,7 +84,7 @@ type sink struct {
 	scratch []byte
 	found   []any // the values of the current row, of records that are objects
 	// malformed counts for decoded.malformed.
-	malformed wellFormed
+	malformed record.WellFormed
 	out       decoded
 
 	// Of messages: number is that at hand, of those of the rows so far. A message that does not parse
@@ -113,7 +115,7 @@ func newSink(fields []Field, opts *Options) *sink {
 	s := &sink{fields: fields, removeNull: opts.RemoveNullBytes, keepNull: opts.KeepNullBytes, shape: opts.Shape, twins: twinsOf(fields)}
 	for i, f := range fields {
 		c := newColumn(f.Type)
-		c.place, c.cells = i, s
+		c.position, c.cells = i, s
 		c.whole = f.Type == vector.Long && f.Time == nil
 		if c.when, c.strict = f.Time, f.Strict; c.when != nil || c.strict {
 			s.watched = append(s.watched, c)
@@ -123,7 +125,7 @@ func newSink(fields []Field, opts *Options) *sink {
 	return s
 }
 
-// begin starts a chunk of so many bytes; 0: of some number of rows that is not known. The rows of a
+// Begin starts a chunk of so many bytes; 0: of some number of rows that is not known. The rows of a
 // chunk that are more than a batch holds are divided evenly, so that no small batches follow large
 // ones, and each has the room that the rows of the chunk before needed, and a little more.
 func (s *sink) begin(bytes int) {
@@ -189,14 +191,14 @@ func (s *sink) flush() {
 
 func (s *sink) finish() decoded {
 	s.flush()
-	s.out.malformed.take(&s.malformed)
+	s.out.malformed.Take(&s.malformed)
 	return s.out
 }
 
 // fail notes a record that did not parse.
 func (s *sink) fail(row []byte, line int64, reason string) {
 	s.ended = s.messages
-	s.out.errs = append(s.out.errs, ParseError{Row: shortRow(row), Record: s.out.records, Line: line, Reason: reason, Message: int(s.number)})
+	s.out.errs = append(s.out.errs, ParseError{Row: record.Short(row), Record: s.out.records, Line: line, Reason: reason, Message: int(s.number)})
 }
 
 // str appends text to c, the strings of field f or elements of it.
@@ -209,13 +211,13 @@ func (s *sink) str(f int, c *column, text []byte) {
 	c.str(text)
 }
 
-// nullByte does what the options say about text with U+0000 at a place.
+// nullByte does what the options say about text with U+0000 at a position.
 func (s *sink) nullByte(f int, text []byte, at int) []byte {
 	switch {
 	case s.removeNull:
 		return bytes.ReplaceAll(text, []byte{0}, nil)
 	case !s.keepNull && s.out.err == nil:
-		s.out.err = &NullByteError{RowNumber: s.out.records, Column: s.fields[f].Name, Value: shortRow(text), Position: at}
+		s.out.err = &NullByteError{RowNumber: s.out.records, Column: s.fields[f].Name, Value: record.Short(text), Position: at}
 	}
 	return text
 }
@@ -233,21 +235,21 @@ func (s *sink) several(f int) {
 	}
 }
 
-// number appends n to c, which is numeric.
-func (c *column) number(n number) {
+// Number appends n to c, which is numeric.
+func (c *column) number(n record.Number) {
 	switch c.typ.Kind {
 	case vector.KindLong:
 		if c.when == nil {
-			c.long(n.asLong())
-		} else if n.integer {
-			c.instant(c.when.Format.Integer(n.long))
+			c.long(n.AsLong())
+		} else if n.Integer {
+			c.instant(c.when.Format.Integer(n.Long))
 		} else {
-			c.instant(c.when.Format.Float(n.double))
+			c.instant(c.when.Format.Float(n.Double))
 		}
 	case vector.KindFloat:
-		c.float(float32(n.asDouble()))
+		c.float(float32(n.AsDouble()))
 	default:
-		c.double(n.asDouble())
+		c.double(n.AsDouble())
 	}
 }
 
@@ -258,7 +260,7 @@ func (s *sink) textScalar(f int, c *column, text []byte) {
 	case vector.KindString:
 		s.str(f, c, text)
 	case vector.KindComplex:
-		s.scratch = appendJSONString(s.scratch[:0], text)
+		s.scratch = record.AppendJSONString(s.scratch[:0], text)
 		s.str(f, c, s.scratch)
 	default:
 		c.numeral(text)
@@ -269,7 +271,7 @@ func (s *sink) textScalar(f int, c *column, text []byte) {
 func (c *column) numeral(text []byte) {
 	if c.when != nil {
 		c.instant(c.when.Format.Parse(string(text)))
-	} else if n, ok := parseText(text); ok {
+	} else if n, ok := record.ParseNumber(text); ok {
 		c.number(n)
 	} else if len(text) == 0 {
 		c.null()
@@ -303,5 +305,75 @@ func (s *sink) textCell(f int, text, listDelimiter []byte) {
 		c.null()
 	default:
 		s.textScalar(f, c, text)
+	}
+}
+
+// object appends the cells of a row with the values of the wanted fields.
+func (s *sink) object(o *record.Object, positions map[string]int) {
+	for range s.columns {
+		s.found = append(s.found, nil)
+	}
+	for i, name := range o.Names {
+		if f, ok := positions[name]; ok {
+			s.found[f] = o.Values[i]
+		}
+	}
+	for _, t := range s.twins {
+		s.found[t.field] = s.found[t.of]
+	}
+	for f, c := range s.columns {
+		s.objectCell(f, c, s.found[f])
+	}
+	s.found = s.found[:0]
+}
+
+// objectCell appends v, the value of field f, to c.
+func (s *sink) objectCell(f int, c *column, v any) {
+	if v == nil {
+		c.null()
+		return
+	}
+	list, isList := v.([]any)
+	switch {
+	case c.typ.Kind == vector.KindList:
+		if !isList {
+			s.objectScalar(f, c.child, v)
+		}
+		for _, e := range list {
+			s.objectScalar(f, c.child, e)
+		}
+		c.endList()
+	case isList && c.typ.Kind == vector.KindString && len(list) != 1:
+		if len(list) > 1 {
+			s.several(f)
+		}
+		c.null()
+	case isList && c.typ.Kind == vector.KindString:
+		s.objectScalar(f, c, list[0])
+	default:
+		s.objectScalar(f, c, v)
+	}
+}
+
+func (s *sink) objectScalar(f int, c *column, v any) {
+	switch {
+	case v == nil:
+		c.null()
+	case c.typ.Kind == vector.KindComplex:
+		s.scratch = record.AppendJSON(s.scratch[:0], v)
+		s.str(f, c, s.scratch)
+	case c.typ.Kind == vector.KindString:
+		s.scratch = record.AppendText(s.scratch[:0], v)
+		s.str(f, c, s.scratch)
+	case c.when != nil:
+		c.instant(c.when.Of(v))
+	default:
+		if n, ok := record.AsNumber(v); ok {
+			c.number(n)
+		} else if v == "" {
+			c.null()
+		} else {
+			c.misfit()
+		}
 	}
 }

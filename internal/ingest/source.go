@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"context"
+	"crypto/x509"
 	"encoding/json"
 	"io"
 	"net/netip"
@@ -12,74 +13,98 @@ import (
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/deepstore/s3"
 	"github.com/hengedb/henge/internal/fault"
-	"github.com/hengedb/henge/internal/jsontext"
+	"github.com/hengedb/henge/internal/ingest/wire"
+	"github.com/hengedb/henge/internal/secret"
 )
 
-// Source says where input lies. The concrete sources are Inline, Local, HTTP, Objects, HDFS, SQL,
-// Datasource and Combining; nothing else implements it. A Source is immutable, validated when it is
-// parsed and safe for use by many goroutines.
+// Source is the location of input. The concrete sources are Inline, Local, HTTP, Objects, HDFS,
+// SQL, Datasource, Upload and Combining; there are no other implementations.
+//
+// A Source is immutable, validated when it is parsed and safe for use by many goroutines.
 type Source interface {
 	// Type returns the type id of the wire form.
 	Type() string
-	// List returns what there is to read, in an order that does not change from call to call. Empty
-	// files are left out.
+	// List returns the entities to read, in an order that is the same in every call. Empty files are
+	// omitted.
 	List(ctx context.Context, access *Access) ([]Entity, error)
 	// MarshalJSON returns the wire form with secrets replaced.
 	json.Marshaler
 	source()
 }
 
-// Entity is one file, object or text. It is safe for use by many goroutines.
+// Entity is one file, object or inline text. It is safe for use by many goroutines.
 type Entity interface {
-	// Name is what errors and reports call it: a URI, or "" for inline text.
+	// Name returns the name for errors and reports: a URI, or "" for inline text.
 	Name() string
-	// Size returns its bytes as stored, or -1 when that is unknown.
+	// Size returns the stored size in bytes, or -1 if it is unknown.
 	Size() int64
-	// Seekable reports whether Open takes an offset.
+	// Seekable reports whether Open accepts an offset.
 	Seekable() bool
 	// Open starts reading at offset, which is 0 unless the entity is seekable. The caller closes the
-	// reader. Errors of the environment come as faults that name the entity.
+	// reader. Errors of the environment are faults that name the entity.
 	Open(ctx context.Context, offset int64) (io.ReadCloser, error)
 	// SystemField returns the value of a system field (__file_uri, __file_path, __file_bucket) and
 	// whether the entity has it.
 	SystemField(name string) (string, bool)
 }
 
-// Access says what sources may touch. The zero value allows everything and uses the machine's
-// clock.
+// Access defines what sources may read. The zero value allows everything and uses the system clock.
 type Access struct {
-	// LocalDirs are the folders that local sources may read, after links are resolved; nil: any.
+	// LocalDirs are the directories that local sources may read, after symbolic links are resolved;
+	// nil: any.
 	LocalDirs []string
-	// Private are folders, or files, that none of LocalDirs above them allows to read: the data
+	// Private are directories or files inside LocalDirs that local sources may not read: the data
 	// directory of the process and keys.
 	Private []string
-	// CheckAddress, when set, is asked before a connection is made, for redirects too, and may refuse
-	// with a fault. CheckWeb, when set, is asked in its place for what comes from an address that a
-	// source names by a URL or an endpoint.
+	// CheckAddress, if set, is called before every connection, including redirects, and may return a
+	// fault to reject it. CheckWeb, if set, is called instead for sources that specify a URL or an
+	// endpoint.
 	CheckAddress, CheckWeb func(netip.AddrPort) error
-	// HTTPHosts are the hosts that input over HTTP may come from, .example.com for all below it; nil:
-	// any.
+	// HTTPHosts are the allowed hosts of HTTP input; .example.com allows all subdomains; nil: any.
 	HTTPHosts []string
-	// JDBC are the parameters that URIs of databases may have; nil: those that are known. DropJDBC
-	// says that others are left out and not refused.
+	// JDBC are the allowed parameters of database URIs; nil: all known parameters. DropJDBC removes
+	// other parameters instead of rejecting them.
 	JDBC     []string
 	DropJDBC bool
 	// HTTPProtocols are the allowed schemes; nil: http and https.
 	HTTPProtocols []string
 	// HTTPHeaders are the allowed names of request headers; nil: any.
 	HTTPHeaders []string
-	// HDFS says how Hadoop file systems are reached.
+	// HDFS configures access to Hadoop file systems.
 	HDFS HDFSAccess
-	// Getenv resolves passwords of type "environment"; nil: they are refused.
+	// Getenv resolves passwords of type "environment"; nil: such passwords are rejected.
 	Getenv func(name string) (string, bool)
 	// OpenDatasource reads the rows of a datasource of this system; nil: sources of that type are
-	// refused.
+	// rejected.
 	OpenDatasource func(context.Context, *Datasource) (ObjectReader, error)
-	// S3 is the store of objects whose source names neither a store nor keys; the zero value is the
-	// public one with the machine's credentials.
+	// Uploads are the files that clients have uploaded; nil: sources of that type are rejected.
+	Uploads Uploads
+	// S3 is the object store for sources that specify neither a store nor keys. The zero value is the
+	// public store with the credentials of the machine.
 	S3 s3.Options
+	// Roots are the certificate authorities for input servers; nil: the system's.
+	Roots *x509.CertPool
+	// Expansion is the maximum ratio of decompressed to compressed size; 0: 500. The first 256 MiB are
+	// read in any case.
+	Expansion int64
 	// Clock times retries.
 	Clock clock.Clock
+}
+
+// expansion returns how many times its size input may unpack to.
+func (a *Access) expansion() int64 {
+	if a == nil || a.Expansion <= 0 {
+		return bombRatio
+	}
+	return a.Expansion
+}
+
+// roots returns the authorities of servers; nil: those of the machine.
+func (a *Access) roots() *x509.CertPool {
+	if a == nil {
+		return nil
+	}
+	return a.Roots
 }
 
 // web returns the access for what a source names by a URL.
@@ -107,8 +132,8 @@ func (a *Access) checkHost(u *url.URL) error {
 	return fault.Forbidden("Host [%s] is not among the hosts that input may come from; service.ingestion.http.allowedHosts names them", name)
 }
 
-// JDBCProperties returns the parameters of a URI of a database that are allowed, by names without
-// regard to case. Another one is refused, or left out.
+// JDBCProperties returns the allowed parameters of a database URI. Names are case-insensitive.
+// Other parameters are rejected, or removed if DropJDBC is set.
 func (a *Access) JDBCProperties(query url.Values) (url.Values, error) {
 	allowed := jdbcProperties
 	if a != nil && a.JDBC != nil {
@@ -125,8 +150,8 @@ func (a *Access) JDBCProperties(query url.Values) (url.Values, error) {
 	return out, nil
 }
 
-// jdbcProperties are the parameters that a connection URI may have (spec/security.md, section 12):
-// none of them reads files or runs code.
+// jdbcProperties are the parameters that a connection URI may have (docs/security.md): none of them
+// reads files or runs code.
 var jdbcProperties = []string{"useSSL", "requireSSL", "ssl", "sslmode"}
 
 func (a *Access) clock() clock.Clock {
@@ -137,15 +162,17 @@ func (a *Access) clock() clock.Clock {
 }
 
 // sourceTypes are the type ids that ParseSource knows, as error messages list them.
-var sourceTypes = []string{"azure", "azureStorage", "combining", "druid", "google", "hdfs", "http", "inline", "local", "s3", "service", "sql"}
+var sourceTypes = []string{
+	"azure", "azureStorage", "combining", "druid", "google", "hdfs", "http", "inline", "local", "s3", "service", "sql", "upload",
+}
 
-// ParseSource reads the wire form of an input source.
+// ParseSource parses the JSON form of an input source.
 func ParseSource(text json.RawMessage) (Source, error) {
 	return parseSource(text, 0)
 }
 
 func parseSource(text json.RawMessage, depth int) (Source, error) {
-	kind, err := typeOf("inputSource", text)
+	kind, err := wire.TypeOf("inputSource", text)
 	if err != nil {
 		return nil, err
 	}
@@ -162,51 +189,17 @@ func parseSource(text json.RawMessage, depth int) (Source, error) {
 		return parseHDFS(text)
 	case "sql":
 		return parseSQL(text)
+	case "upload":
+		return parseUpload(text)
 	case "druid", "service":
 		return parseDatasource(text)
 	case "combining":
 		return parseCombining(text, depth)
 	}
-	return nil, unknownType("inputSource", kind, sourceTypes)
+	return nil, wire.UnknownType("inputSource", kind, sourceTypes)
 }
 
-// typeOf returns the member "type" of a JSON object.
-func typeOf(field string, text json.RawMessage) (string, error) {
-	var head struct {
-		Type *string `json:"type"`
-	}
-	if err := jsontext.Unmarshal(text, &head); err != nil {
-		return "", invalidField(field, "it is no JSON object: %s", fault.JSONProblem(err))
-	}
-	if head.Type == nil {
-		return "", invalidField(field, "missing type id property 'type'")
-	}
-	return *head.Type, nil
-}
-
-func unknownType(field, kind string, known []string) error {
-	hint := ""
-	if near := fault.Nearest(kind, known); near != "" {
-		hint = "; did you mean '" + near + "'?"
-	}
-	return invalidField(field, "could not resolve type id '%s': known type ids = [%s]%s", kind, strings.Join(known, ", "), hint)
-}
-
-// invalidField is the fault of a wire object that can't be used.
-func invalidField(field, format string, args ...any) error {
-	return fault.InvalidInput("Invalid value for the field [%s]. Reason: ["+format+"]", append([]any{field}, args...)...)
-}
-
-// decodeWire reads a wire object. Members that mean nothing here are ignored, as the reference
-// does.
-func decodeWire(field string, text json.RawMessage, into any) error {
-	if err := jsontext.Read(text, into); err != nil {
-		return invalidField(field, "%s", fault.JSONProblem(err))
-	}
-	return nil
-}
-
-// NeedsFormat reports whether what lies in s is bytes, whose meaning a format tells.
+// NeedsFormat reports whether the content of s is bytes that a format decodes.
 func NeedsFormat(s Source) bool {
 	switch s := s.(type) {
 	case *Datasource, *SQL:
@@ -215,4 +208,20 @@ func NeedsFormat(s Source) bool {
 		return slices.ContainsFunc(s.Delegates, NeedsFormat)
 	}
 	return true
+}
+
+// password is a secret given as text or by a provider.
+type password struct{ secret.Password }
+
+// resolve returns the secret.
+func (p password) resolve(access *Access) (secret.Text, error) {
+	return p.Resolve(access.Environment())
+}
+
+// Environment returns the lookup of environment variables; nil: they are not resolved.
+func (a *Access) Environment() secret.Environment {
+	if a == nil {
+		return nil
+	}
+	return a.Getenv
 }

@@ -1,12 +1,17 @@
 package ingest
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
+
+	"github.com/hengedb/henge/internal/ingest/wire"
+	"github.com/hengedb/henge/internal/jsontext"
 )
 
-// Combining is the inputs of several sources, one after the other.
+// Combining is the concatenation of several sources.
 type Combining struct {
 	Delegates []Source
 }
@@ -18,14 +23,14 @@ func parseCombining(text json.RawMessage, depth int) (Source, error) {
 	var w struct {
 		Delegates []json.RawMessage `json:"delegates"`
 	}
-	if err := decodeWire("inputSource", text, &w); err != nil {
+	if err := wire.Decode("inputSource", text, &w); err != nil {
 		return nil, err
 	}
 	if len(w.Delegates) == 0 {
-		return nil, invalidField("inputSource", "a combining source needs 'delegates'")
+		return nil, wire.Invalid("inputSource", "a combining source needs 'delegates'")
 	}
 	if depth == maxCombining {
-		return nil, invalidField("inputSource", "combining sources nest deeper than %d", maxCombining)
+		return nil, wire.Invalid("inputSource", "combining sources nest deeper than %d", maxCombining)
 	}
 	s := &Combining{}
 	for _, d := range w.Delegates {
@@ -41,9 +46,9 @@ func parseCombining(text json.RawMessage, depth int) (Source, error) {
 // Type returns "combining".
 func (s *Combining) Type() string { return "combining" }
 
-// MarshalJSON returns the wire form.
+// MarshalJSON returns the JSON form.
 func (s *Combining) MarshalJSON() ([]byte, error) {
-	return marshalPlain(struct {
+	return jsontext.Marshal(struct {
 		Type      string   `json:"type"`
 		Delegates []Source `json:"delegates"`
 	}{"combining", s.Delegates})
@@ -51,21 +56,30 @@ func (s *Combining) MarshalJSON() ([]byte, error) {
 
 func (*Combining) source() {}
 
-// List returns the entities of all delegates.
+// List returns the entities of all delegates. A delegate whose filter matches no file is skipped,
+// unless it is the only one.
 func (s *Combining) List(ctx context.Context, access *Access) ([]Entity, error) {
 	var out []Entity
+	var nothing error
 	for _, d := range s.Delegates {
 		entities, err := d.List(ctx, access)
+		if errors.Is(err, errNoFile) {
+			nothing = cmp.Or(nothing, err)
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}
 		out = append(out, entities...)
 	}
+	if len(out) == 0 && nothing != nil {
+		return nil, nothing
+	}
 	return out, nil
 }
 
-// Reads returns what an input source reads, for permissions: the types of it and of those that it
-// combines, and the datasources, each sorted.
+// Reads returns what an input source reads, for permissions: the types of the source and of the
+// sources it combines, and the datasources, both sorted.
 func Reads(text json.RawMessage) (types, dataSources []string, err error) {
 	s, err := ParseSource(text)
 	if err != nil {

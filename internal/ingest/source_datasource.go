@@ -8,15 +8,18 @@ import (
 
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/ingest/record"
+	"github.com/hengedb/henge/internal/ingest/wire"
+	"github.com/hengedb/henge/internal/jsontext"
 )
 
-// Datasource is the rows of a datasource of this system: type "druid" on the wire, or "service".
+// Datasource is the rows of a datasource of this system. Its type in JSON is "druid" or "service".
 type Datasource struct {
 	Name     string
 	Interval chrono.Interval
-	// Filter is a native filter, as it is on the wire; nil: all rows.
+	// Filter is a native filter in its JSON form; nil: all rows.
 	Filter json.RawMessage
-	// Columns are those read; nil: all.
+	// Columns are the columns to read; nil: all.
 	Columns []string
 
 	wire datasourceWire
@@ -34,27 +37,27 @@ type datasourceWire struct {
 
 func parseDatasource(text json.RawMessage) (Source, error) {
 	s := &Datasource{Interval: chrono.Eternity}
-	if err := decodeWire("inputSource", text, &s.wire); err != nil {
+	if err := wire.Decode("inputSource", text, &s.wire); err != nil {
 		return nil, err
 	}
 	switch w := &s.wire; {
 	case w.DataSource == "":
-		return nil, invalidField("inputSource", "a source of this type needs a 'dataSource'")
-	case given(w.Segments) == given(w.Interval):
-		return nil, invalidField("inputSource", "Specify exactly one of 'interval' and 'segments'")
-	case given(w.Segments):
+		return nil, wire.Invalid("inputSource", "a source of this type needs a 'dataSource'")
+	case wire.Given(w.Segments) == wire.Given(w.Interval):
+		return nil, wire.Invalid("inputSource", "Specify exactly one of 'interval' and 'segments'")
+	case wire.Given(w.Segments):
 		return nil, fault.Unsupported("Input source [%s] with [segments] is not supported; give an [interval]", w.Type)
 	}
 	var interval string
 	if json.Unmarshal(s.wire.Interval, &interval) != nil {
-		return nil, invalidField("inputSource", "'interval' is an ISO 8601 interval")
+		return nil, wire.Invalid("inputSource", "'interval' is an ISO 8601 interval")
 	}
 	var err error
 	if s.Interval, err = chrono.ParseInterval(interval); err != nil {
 		return nil, err
 	}
 	s.Name = s.wire.DataSource
-	if given(s.wire.Filter) {
+	if wire.Given(s.wire.Filter) {
 		s.Filter = s.wire.Filter
 	}
 	if s.wire.Dimensions != nil || s.wire.Metrics != nil {
@@ -63,13 +66,11 @@ func parseDatasource(text json.RawMessage) (Source, error) {
 	return s, nil
 }
 
-func given(text json.RawMessage) bool { return len(text) > 0 && string(text) != "null" }
-
-// Type returns the type id that was given: "druid" or "service".
+// Type returns the type id as given: "druid" or "service".
 func (s *Datasource) Type() string { return s.wire.Type }
 
-// MarshalJSON returns the wire form.
-func (s *Datasource) MarshalJSON() ([]byte, error) { return marshalPlain(s.wire) }
+// MarshalJSON returns the JSON form.
+func (s *Datasource) MarshalJSON() ([]byte, error) { return jsontext.Marshal(s.wire) }
 
 func (*Datasource) source() {}
 
@@ -81,10 +82,10 @@ func (s *Datasource) List(_ context.Context, access *Access) ([]Entity, error) {
 	return []Entity{&datasourceEntity{source: s, access: access}}, nil
 }
 
-// ObjectReader yields rows as objects, io.EOF after the last. It is used by one goroutine at a
-// time.
+// ObjectReader returns rows as objects, and io.EOF after the last row. It is used by one goroutine
+// at a time.
 type ObjectReader interface {
-	Next(ctx context.Context) (*Object, error)
+	Next(ctx context.Context) (*record.Object, error)
 	Close() error
 }
 

@@ -8,39 +8,43 @@ import (
 	"strings"
 
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/ingest/glob"
+	"github.com/hengedb/henge/internal/ingest/wire"
+	"github.com/hengedb/henge/internal/jsontext"
 )
 
 // HDFS is files of Hadoop file systems. They are read through WebHDFS, the REST interface of name
-// nodes, which sends readers on to the data nodes.
+// nodes, which redirect readers to data nodes.
 type HDFS struct {
 	// Paths are hdfs://host:port/path, webhdfs://host:port/path, or paths of the default file system.
-	// Their names may be patterns; a directory stands for the files in it.
+	// File names may be patterns. A directory means the files in it.
 	Paths        []string
 	SystemFields []string
 }
 
-// HDFSAccess says how Hadoop file systems are reached.
+// HDFSAccess configures access to Hadoop file systems.
 type HDFSAccess struct {
-	// Protocols are the schemes that paths may have; nil: hdfs, webhdfs and swebhdfs.
+	// Protocols are the allowed schemes of paths; nil: hdfs, webhdfs and swebhdfs.
 	Protocols []string
-	// NameNodes are the addresses of WebHDFS, "nn:8020=http://nn:9870", by the host and port of paths;
-	// several of one are tried in turn.
+	// NameNodes are the addresses of WebHDFS by the host and port of paths, as
+	// "nn:8020=http://nn:9870". Several addresses of one host and port are tried in turn.
 	NameNodes []string
-	// DefaultFS is what paths without a scheme belong to, as hdfs://nn:8020; "": they are refused.
+	// DefaultFS is the file system of paths without a scheme, such as hdfs://nn:8020; "": such paths
+	// are rejected.
 	DefaultFS string
-	// User is whom the name node takes requests to be from; "": its default.
+	// User is the user name in requests to the name node; "": the default of the name node.
 	User string
 }
 
 type hdfsWire struct {
-	Type         string     `json:"type"`
-	Paths        stringList `json:"paths"`
-	SystemFields []string   `json:"systemFields,omitempty"`
+	Type         string          `json:"type"`
+	Paths        wire.StringList `json:"paths"`
+	SystemFields []string        `json:"systemFields,omitempty"`
 }
 
 func parseHDFS(text json.RawMessage) (Source, error) {
 	var w hdfsWire
-	if err := decodeWire("inputSource", text, &w); err != nil {
+	if err := wire.Decode("inputSource", text, &w); err != nil {
 		return nil, err
 	}
 	s := &HDFS{SystemFields: w.SystemFields}
@@ -52,7 +56,7 @@ func parseHDFS(text json.RawMessage) (Source, error) {
 		}
 	}
 	if len(s.Paths) == 0 {
-		return nil, invalidField("inputSource", "an hdfs source needs 'paths'")
+		return nil, wire.Invalid("inputSource", "an hdfs source needs 'paths'")
 	}
 	return s, nil
 }
@@ -74,28 +78,28 @@ func splitPaths(list string) []string {
 // Type returns "hdfs".
 func (s *HDFS) Type() string { return "hdfs" }
 
-// MarshalJSON returns the wire form; it has no secrets.
+// MarshalJSON returns the JSON form, which contains no secrets.
 func (s *HDFS) MarshalJSON() ([]byte, error) {
-	return marshalPlain(hdfsWire{"hdfs", s.Paths, s.SystemFields})
+	return jsontext.Marshal(hdfsWire{"hdfs", s.Paths, s.SystemFields})
 }
 
 func (*HDFS) source() {}
 
 func (s *HDFS) systemFields() []string { return s.SystemFields }
 
-// hdfsPlace is a path taken apart.
-type hdfsPlace struct{ scheme, authority, path string }
+// hdfsLocation is a path taken apart.
+type hdfsLocation struct{ scheme, authority, path string }
 
-func (a *HDFSAccess) place(text string) (hdfsPlace, error) {
+func (a *HDFSAccess) location(text string) (hdfsLocation, error) {
 	scheme, rest, ok := strings.Cut(text, "://")
 	if !ok {
 		if a.DefaultFS == "" || !strings.HasPrefix(text, "/") {
-			return hdfsPlace{}, fault.InvalidInput("Path [%s] does not begin with the address of a file system, such as hdfs://namenode:8020, and "+
-				"service.ingestion.hdfs.defaultFS names none", text)
+			return hdfsLocation{}, fault.InvalidInput("Path [%s] does not begin with the address of a file system, such as hdfs://namenode:8020, and "+
+				"service.ingestion.hdfs.defaultFS does not name one", text)
 		}
-		return a.place(strings.TrimRight(a.DefaultFS, "/") + text)
+		return a.location(strings.TrimRight(a.DefaultFS, "/") + text)
 	}
-	p := hdfsPlace{scheme: strings.ToLower(scheme)}
+	p := hdfsLocation{scheme: strings.ToLower(scheme)}
 	p.authority, p.path, _ = strings.Cut(rest, "/")
 	protocols := a.Protocols
 	if protocols == nil {
@@ -105,7 +109,7 @@ func (a *HDFSAccess) place(text string) (hdfsPlace, error) {
 	case !slices.Contains(protocols, p.scheme):
 		return p, fault.InvalidInput("Only protocols [%s] are allowed for input source [hdfs]; [%s] is not", strings.Join(protocols, ", "), text)
 	case p.authority == "" && p.scheme == "hdfs" && strings.HasPrefix(strings.ToLower(a.DefaultFS), "hdfs://") && len(a.DefaultFS) > len("hdfs://"):
-		return a.place(strings.TrimRight(a.DefaultFS, "/") + "/" + p.path)
+		return a.location(strings.TrimRight(a.DefaultFS, "/") + "/" + p.path)
 	case p.authority == "":
 		return p, fault.InvalidInput("Path [%s] names no name node; use [%s://namenode:port/path]", text, p.scheme)
 	}
@@ -113,7 +117,7 @@ func (a *HDFSAccess) place(text string) (hdfsPlace, error) {
 }
 
 // addresses returns where WebHDFS of a name node is.
-func (a *HDFSAccess) addresses(p hdfsPlace) []string {
+func (a *HDFSAccess) addresses(p hdfsLocation) []string {
 	var out []string
 	for _, entry := range a.NameNodes {
 		if authority, address, ok := strings.Cut(entry, "="); ok && strings.EqualFold(strings.TrimSpace(authority), p.authority) {
@@ -136,26 +140,26 @@ func (a *HDFSAccess) addresses(p hdfsPlace) []string {
 	return []string{"http://" + host + ":9870"}
 }
 
-// List finds the files that the paths stand for.
+// List returns the files that match the paths.
 func (s *HDFS) List(ctx context.Context, access *Access) ([]Entity, error) {
 	var allowed HDFSAccess
 	if access != nil {
 		allowed = access.HDFS
 	}
-	clients := map[hdfsPlace]*webHDFS{}
+	clients := map[hdfsLocation]*webHDFS{}
 	var out []Entity
 	for _, text := range s.Paths {
-		p, err := allowed.place(text)
+		p, err := allowed.location(text)
 		if err != nil {
 			return nil, err
 		}
-		root := hdfsPlace{p.scheme, p.authority, ""}
+		root := hdfsLocation{p.scheme, p.authority, ""}
 		c := clients[root]
 		if c == nil {
 			c = newWebHDFS(allowed.addresses(p), allowed.User, access)
 			clients[root] = c
 		}
-		found := &hdfsListing{client: c, place: root, out: out}
+		found := &hdfsListing{client: c, location: root, out: out}
 		before := len(out)
 		if err := found.walk(ctx, "", strings.FieldsFunc(p.path, func(r rune) bool { return r == '/' }), 0); err != nil {
 			return nil, err
@@ -170,10 +174,10 @@ func (s *HDFS) List(ctx context.Context, access *Access) ([]Entity, error) {
 
 // hdfsListing collects the files of a path.
 type hdfsListing struct {
-	client *webHDFS
-	place  hdfsPlace
-	out    []Entity
-	any    bool // something matched, if only an empty file
+	client   *webHDFS
+	location hdfsLocation
+	out      []Entity
+	any      bool // something matched, if only an empty file
 }
 
 // maxDirectoryDepth bounds the directories within each other that a pattern is followed through.
@@ -182,7 +186,7 @@ const maxDirectoryDepth = 100
 // walk follows the names, which may be patterns, below a directory.
 func (l *hdfsListing) walk(ctx context.Context, dir string, names []string, depth int) error {
 	if depth > maxDirectoryDepth {
-		return fault.InvalidInput("Input path [%s] has more than [%d] directories within each other", l.place.name(dir), maxDirectoryDepth)
+		return fault.InvalidInput("Input path [%s] has more than [%d] directories within each other", l.location.name(dir), maxDirectoryDepth)
 	}
 	for len(names) > 0 && !strings.ContainsAny(names[0], `*?[{\`) {
 		dir, names = path.Join(dir, names[0]), names[1:]
@@ -217,7 +221,7 @@ func (l *hdfsListing) walk(ctx context.Context, dir string, names []string, dept
 		}
 		return err
 	}
-	matches, err := compileGlob(names[0])
+	matches, err := glob.Compile(names[0])
 	if err != nil {
 		return err
 	}
@@ -266,12 +270,13 @@ func (l *hdfsListing) add(at string, s *hdfsStatus) error {
 	if len(l.out) >= maxSourceObjects {
 		return fault.InvalidInput("Input source [hdfs] has more than [%d] files; narrow its paths", maxSourceObjects)
 	}
-	o := &object{kind: &storeKind{scheme: l.place.scheme}, store: l.client, name: objectName{bucket: l.place.authority, key: at}, size: s.Length, etag: s.version()}
+	o := &object{kind: &storeKind{scheme: l.location.scheme}, store: l.client, name: objectName{bucket: l.location.authority, key: at},
+		size: s.Length, etag: s.version()}
 	l.out = append(l.out, hdfsFile{o})
 	return nil
 }
 
-func (p hdfsPlace) name(at string) string { return p.scheme + "://" + p.authority + "/" + at }
+func (p hdfsLocation) name(at string) string { return p.scheme + "://" + p.authority + "/" + at }
 
 // hdfsFile is a version of a file: all reads of it are of the version that was listed.
 type hdfsFile struct{ *object }

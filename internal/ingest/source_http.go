@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,6 +17,8 @@ import (
 	"time"
 
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/ingest/wire"
+	"github.com/hengedb/henge/internal/jsontext"
 	"github.com/hengedb/henge/internal/secret"
 )
 
@@ -38,7 +41,7 @@ type HTTP struct {
 
 type httpWire struct {
 	Type         string            `json:"type"`
-	URIs         stringList        `json:"uris"`
+	URIs         wire.StringList   `json:"uris"`
 	User         string            `json:"httpAuthenticationUsername,omitempty"`
 	Password     *password         `json:"httpAuthenticationPassword,omitempty"`
 	Headers      map[string]string `json:"requestHeaders,omitempty"`
@@ -50,11 +53,11 @@ var httpSchemes = []string{"http", "https"}
 
 func parseHTTP(text json.RawMessage) (Source, error) {
 	var w httpWire
-	if err := decodeWire("inputSource", text, &w); err != nil {
+	if err := wire.Decode("inputSource", text, &w); err != nil {
 		return nil, err
 	}
 	if len(w.URIs) == 0 {
-		return nil, invalidField("inputSource", "an http source needs 'uris'")
+		return nil, wire.Invalid("inputSource", "an http source needs 'uris'")
 	}
 	s := &HTTP{User: w.User, headers: w.Headers, SystemFields: w.SystemFields}
 	if w.Password != nil {
@@ -63,16 +66,16 @@ func parseHTTP(text json.RawMessage) (Source, error) {
 	for _, text := range w.URIs {
 		u, err := url.Parse(text)
 		if err != nil || u.Host == "" {
-			return nil, invalidField("inputSource", "'%s' is not an absolute URI", text)
+			return nil, wire.Invalid("inputSource", "'%s' is not an absolute URI", text)
 		}
 		if !slices.Contains(httpSchemes, strings.ToLower(u.Scheme)) {
-			return nil, invalidField("inputSource", "Only [%s] protocols are allowed", strings.Join(httpSchemes, ", "))
+			return nil, wire.Invalid("inputSource", "Only [%s] protocols are allowed", strings.Join(httpSchemes, ", "))
 		}
 		s.URIs = append(s.URIs, u)
 	}
 	for name, value := range w.Headers {
 		if name == "" || strings.ContainsAny(name, " :\r\n\x00") || strings.ContainsAny(value, "\r\n\x00") {
-			return nil, invalidField("inputSource", "request header '%s' has a name or value that headers can't have", name)
+			return nil, wire.Invalid("inputSource", "request header '%s' has a name or value that headers can't have", name)
 		}
 	}
 	return s, nil
@@ -81,7 +84,7 @@ func parseHTTP(text json.RawMessage) (Source, error) {
 // Type returns "http".
 func (s *HTTP) Type() string { return "http" }
 
-// MarshalJSON returns the wire form with the password and the values of headers hidden.
+// MarshalJSON returns the JSON form with the password and the values of headers hidden.
 func (s *HTTP) MarshalJSON() ([]byte, error) {
 	w := httpWire{Type: "http", User: s.User, SystemFields: s.SystemFields}
 	for _, u := range s.URIs {
@@ -96,15 +99,15 @@ func (s *HTTP) MarshalJSON() ([]byte, error) {
 		}
 		w.Headers[name] = "********"
 	}
-	return marshalPlain(w)
+	return jsontext.Marshal(w)
 }
 
 func (*HTTP) source() {}
 
 func (s *HTTP) systemFields() []string { return s.SystemFields }
 
-// List checks the URIs against what is allowed and returns one entity for each; nothing is asked of
-// the servers.
+// List checks the URIs against the allowed hosts and schemes and returns one entity for each. It
+// sends no requests.
 func (s *HTTP) List(_ context.Context, access *Access) ([]Entity, error) {
 	protocols := httpProtocols(access)
 	for name := range s.headers {
@@ -125,7 +128,7 @@ func (s *HTTP) List(_ context.Context, access *Access) ([]Entity, error) {
 		if err := access.checkHost(u); err != nil {
 			return nil, err
 		}
-		out = append(out, &httpEntity{source: s, url: u, secret: secret.NewText(password), client: client, access: access})
+		out = append(out, &httpEntity{source: s, url: u, secret: password, client: client, access: access})
 	}
 	return out, nil
 }
@@ -162,6 +165,7 @@ func httpClient(access *Access, protocols []string) *http.Client {
 			DialContext:           dialer.DialContext,
 			ResponseHeaderTimeout: httpStall,
 			TLSHandshakeTimeout:   10 * time.Second,
+			TLSClientConfig:       &tls.Config{RootCAs: access.roots(), MinVersion: tls.VersionTLS12},
 			DisableCompression:    true, // a file that is gzip is seen as such by its content
 			MaxIdleConnsPerHost:   4,
 			IdleConnTimeout:       30 * time.Second,
@@ -212,8 +216,8 @@ func (e *httpEntity) SystemField(name string) (string, bool) {
 	return "", false
 }
 
-// Open sends the request; the body resumes by ranges when the connection breaks, as long as the
-// server says it is the same object.
+// Open sends the request. If the connection breaks, the body resumes with a range request as long
+// as the server reports the same object.
 func (e *httpEntity) Open(ctx context.Context, offset int64) (io.ReadCloser, error) {
 	b := &httpBody{e: e, ctx: ctx, offset: offset}
 	if err := b.connect(); err != nil {
@@ -356,5 +360,5 @@ func transportProblem(err error) string {
 	if wrapped, ok := errors.AsType[*url.Error](err); ok {
 		err = wrapped.Err
 	}
-	return err.Error()
+	return fault.Words(err)
 }

@@ -12,14 +12,18 @@ import (
 	"strings"
 
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/ingest/glob"
+	"github.com/hengedb/henge/internal/ingest/wire"
+	"github.com/hengedb/henge/internal/jsontext"
 )
 
-// Local is files of the machine that reads: those named, or those under a folder whose names match.
+// Local is files on the machine that reads them: named files, or the files under a directory that
+// match a pattern.
 type Local struct {
 	BaseDir string
 	Filter  string
 	Files   []string
-	// SystemFields are the columns that describe the file rather than its content.
+	// SystemFields are the columns that describe the file, not its content.
 	SystemFields []string
 }
 
@@ -33,19 +37,19 @@ type localWire struct {
 
 func parseLocal(text json.RawMessage) (Source, error) {
 	var w localWire
-	if err := decodeWire("inputSource", text, &w); err != nil {
+	if err := wire.Decode("inputSource", text, &w); err != nil {
 		return nil, err
 	}
 	switch {
 	case w.BaseDir == "" && len(w.Files) == 0:
-		return nil, invalidField("inputSource", "a local source needs 'baseDir' with 'filter', or 'files'")
+		return nil, wire.Invalid("inputSource", "a local source needs 'baseDir' with 'filter', or 'files'")
 	case w.BaseDir != "" && len(w.Files) > 0:
-		return nil, invalidField("inputSource", "a local source takes 'baseDir' or 'files', not both")
+		return nil, wire.Invalid("inputSource", "a local source takes 'baseDir' or 'files', not both")
 	case w.BaseDir != "" && w.Filter == "":
-		return nil, invalidField("inputSource", "a local source with 'baseDir' needs a 'filter', for example '*.json'")
+		return nil, wire.Invalid("inputSource", "a local source with 'baseDir' needs a 'filter', for example '*.json'")
 	}
 	if w.Filter != "" {
-		if _, err := compileGlob(w.Filter); err != nil {
+		if _, err := glob.Compile(w.Filter); err != nil {
 			return nil, err
 		}
 	}
@@ -55,18 +59,18 @@ func parseLocal(text json.RawMessage) (Source, error) {
 // Type returns "local".
 func (s *Local) Type() string { return "local" }
 
-// MarshalJSON returns the wire form.
+// MarshalJSON returns the JSON form.
 func (s *Local) MarshalJSON() ([]byte, error) {
-	return marshalPlain(localWire{Type: "local", BaseDir: s.BaseDir, Filter: s.Filter, Files: s.Files, SystemFields: s.SystemFields})
+	return jsontext.Marshal(localWire{Type: "local", BaseDir: s.BaseDir, Filter: s.Filter, Files: s.Files, SystemFields: s.SystemFields})
 }
 
 func (*Local) source() {}
 
 func (s *Local) systemFields() []string { return s.SystemFields }
 
-// List walks the folder, or checks the named files, and returns the files in the order of their
-// paths. Pipes and devices are none: a call that opens or reads one may wait forever, and nothing
-// could end it.
+// List walks the directory, or checks the named files, and returns the files in the order of their
+// paths. Pipes and devices are skipped: opening or reading one may block forever, and can't be
+// interrupted.
 func (s *Local) List(ctx context.Context, access *Access) ([]Entity, error) {
 	if s.BaseDir == "" {
 		return s.listFiles(access)
@@ -88,7 +92,7 @@ func (s *Local) listFiles(access *Access) ([]Entity, error) {
 			return nil, fault.InvalidInput("Input file [%s] is a directory; name files, or use baseDir with filter", name)
 		}
 		if !info.Mode().IsRegular() {
-			return nil, fault.InvalidInput("Input file [%s] is no regular file", name)
+			return nil, fault.InvalidInput("Input file [%s] is not a regular file", name)
 		}
 		if info.Size() > 0 {
 			out = append(out, newLocalEntity(access, name, info))
@@ -96,6 +100,9 @@ func (s *Local) listFiles(access *Access) ([]Entity, error) {
 	}
 	return out, nil
 }
+
+// errNoFile says that a filter matches no file.
+var errNoFile = errors.New("no file matches")
 
 func (s *Local) listFolder(ctx context.Context, access *Access) ([]Entity, error) {
 	if err := allowedLocal(access, s.BaseDir); err != nil {
@@ -108,11 +115,12 @@ func (s *Local) listFolder(ctx context.Context, access *Access) ([]Entity, error
 	if !info.IsDir() {
 		return nil, fault.InvalidInput("Input directory [%s] is a file; use files to name single files", s.BaseDir)
 	}
-	match, err := compileGlob(s.Filter)
+	match, err := glob.Compile(s.Filter)
 	if err != nil {
 		return nil, err
 	}
 	var out []Entity
+	matched := false
 	err = filepath.WalkDir(s.BaseDir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return localFault("Input directory", path, err)
@@ -132,6 +140,7 @@ func (s *Local) listFolder(ctx context.Context, access *Access) ([]Entity, error
 		if !match(filepath.ToSlash(name)) {
 			return nil
 		}
+		matched = true
 		info, err := os.Stat(path) // follows links, which WalkDir does not
 		if err != nil {
 			return localFault("Input file", path, err)
@@ -150,10 +159,13 @@ func (s *Local) listFolder(ctx context.Context, access *Access) ([]Entity, error
 		out = append(out, newLocalEntity(access, path, info))
 		return nil
 	})
+	if err == nil && !matched {
+		return nil, fault.InvalidInput("Input directory [%s] has no file that matches filter [%s]", s.BaseDir, s.Filter).WithCause(errNoFile)
+	}
 	return out, err
 }
 
-// AllowLocal refuses a path that local sources may not read, for those who read local files in
+// AllowLocal rejects a path that local sources may not read, for callers that read local files in
 // other ways.
 func AllowLocal(access *Access, path string) error { return allowedLocal(access, path) }
 

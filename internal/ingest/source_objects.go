@@ -11,12 +11,15 @@ import (
 	"strings"
 
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/ingest/glob"
+	"github.com/hengedb/henge/internal/ingest/wire"
+	"github.com/hengedb/henge/internal/jsontext"
 )
 
 // Objects is objects of an object store: type "s3", "google" or "azureStorage" (and its older
 // spelling "azure").
 type Objects struct {
-	// SystemFields are the columns that describe the object rather than its content.
+	// SystemFields are the columns that describe the object, not its content.
 	SystemFields []string
 
 	kind     *storeKind
@@ -33,8 +36,8 @@ type objectName struct {
 
 type objectsWire struct {
 	Type       string          `json:"type"`
-	URIs       stringList      `json:"uris,omitempty"`
-	Prefixes   stringList      `json:"prefixes,omitempty"`
+	URIs       wire.StringList `json:"uris,omitempty"`
+	Prefixes   wire.StringList `json:"prefixes,omitempty"`
 	Objects    []objectWire    `json:"objects,omitempty"`
 	Glob       string          `json:"objectGlob,omitempty"`
 	Filter     string          `json:"filter,omitempty"` // older name of the glob
@@ -87,7 +90,7 @@ var storeKinds = map[string]*storeKind{
 func parseObjects(kind string, text json.RawMessage) (Source, error) {
 	s := &Objects{kind: storeKinds[kind]}
 	w := &s.wire
-	if err := decodeWire("inputSource", text, w); err != nil {
+	if err := wire.Decode("inputSource", text, w); err != nil {
 		return nil, err
 	}
 	s.SystemFields = w.System
@@ -98,21 +101,21 @@ func parseObjects(kind string, text json.RawMessage) (Source, error) {
 		}
 	}
 	if given != 1 {
-		return nil, invalidField("inputSource", "exactly one of 'uris', 'prefixes' and 'objects' must be given")
+		return nil, wire.Invalid("inputSource", "exactly one of 'uris', 'prefixes' and 'objects' must be given")
 	}
-	glob := w.Glob
-	if glob == "" {
-		glob = w.Filter
+	pattern := w.Glob
+	if pattern == "" {
+		pattern = w.Filter
 	}
-	if glob != "" {
+	if pattern != "" {
 		var err error
-		if s.glob, err = compileGlob(glob); err != nil {
+		if s.glob, err = glob.Compile(pattern); err != nil {
 			return nil, err
 		}
 	}
 	for _, o := range w.Objects {
 		if o.Bucket == "" || o.Path == "" {
-			return nil, invalidField("inputSource", "an object needs 'bucket' and 'path'")
+			return nil, wire.Invalid("inputSource", "an object needs 'bucket' and 'path'")
 		}
 		name := objectName{bucket: o.Bucket, key: strings.TrimPrefix(o.Path, "/")}
 		if s.kind.account {
@@ -146,7 +149,7 @@ func (k *storeKind) parse(uri string) (objectName, error) {
 		name.bucket, name.key, _ = strings.Cut(key, "/")
 	}
 	if !ok || name.bucket == "" {
-		return name, invalidField("inputSource", "'%s' is no URI such as %s://bucket/path", uri, k.scheme)
+		return name, wire.Invalid("inputSource", "'%s' is not a URI such as %s://bucket/path", uri, k.scheme)
 	}
 	if decoded, err := url.PathUnescape(name.key); err == nil && strings.Contains(name.key, "%") {
 		name.key = decoded
@@ -162,10 +165,10 @@ func cutScheme(uri, scheme string) (string, bool) {
 // Type returns the type id.
 func (s *Objects) Type() string { return s.wire.Type }
 
-// MarshalJSON returns the wire form with secrets replaced.
+// MarshalJSON returns the JSON form with secrets replaced.
 func (s *Objects) MarshalJSON() ([]byte, error) {
 	w := s.wire
-	if given(w.Properties) {
+	if wire.Given(w.Properties) {
 		var members map[string]json.RawMessage
 		hidden := map[string]any{}
 		if json.Unmarshal(w.Properties, &members) == nil {
@@ -179,20 +182,20 @@ func (s *Objects) MarshalJSON() ([]byte, error) {
 			}
 		}
 		var err error
-		if w.Properties, err = marshalPlain(hidden); err != nil {
+		if w.Properties, err = jsontext.Marshal(hidden); err != nil {
 			return nil, err
 		}
 	}
 	w.Proxy = nil // holds a password, and is not used
-	return marshalPlain(w)
+	return jsontext.Marshal(w)
 }
 
 func (*Objects) source() {}
 
 func (s *Objects) systemFields() []string { return s.SystemFields }
 
-// List asks the store for what lies under the prefixes and for the sizes of the named objects, in
-// the order of their keys.
+// List asks the store for the objects under the prefixes and for the sizes of the named objects,
+// and returns them in the order of their keys.
 func (s *Objects) List(ctx context.Context, access *Access) ([]Entity, error) {
 	store, err := s.kind.connect(ctx, &s.wire, access)
 	if err != nil {
@@ -259,7 +262,7 @@ func (o *object) SystemField(name string) (string, bool) {
 	return "", false
 }
 
-// Open starts a read that goes on by ranges when the connection breaks.
+// Open starts a read that resumes with range requests when the connection breaks.
 func (o *object) Open(ctx context.Context, offset int64) (io.ReadCloser, error) {
 	b := &objectBody{o: o, ctx: ctx, offset: offset}
 	if offset >= o.size {

@@ -15,16 +15,24 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
-	_ "modernc.org/sqlite" // the driver of database type sqlite
+
+	"github.com/hengedb/henge/internal/ingest/record"
+	"github.com/hengedb/henge/internal/ingest/wire"
+	"github.com/hengedb/henge/internal/jsontext"
+
+	_ "modernc.org/sqlite"
 
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/secret"
 )
 
-// SQL is the rows of statements that another database runs: PostgreSQL, MySQL, or a file of SQLite.
+// the driver of database type sqlite
+
+// SQL is the rows of statements that another database executes: PostgreSQL, MySQL, or an SQLite
+// file.
 type SQL struct {
-	// FoldCase makes the names of columns lower case.
+	// FoldCase converts column names to lower case.
 	FoldCase   bool
 	Statements []string
 
@@ -41,27 +49,27 @@ type sqlDatabase struct {
 }
 
 type sqlWire struct {
-	Type     string      `json:"type"`
-	SQLs     stringList  `json:"sqls"`
-	FoldCase bool        `json:"foldCase"`
-	Database sqlDatabase `json:"database"`
+	Type     string          `json:"type"`
+	SQLs     wire.StringList `json:"sqls"`
+	FoldCase bool            `json:"foldCase"`
+	Database sqlDatabase     `json:"database"`
 }
 
 func parseSQL(text json.RawMessage) (Source, error) {
 	var w sqlWire
-	if err := decodeWire("inputSource", text, &w); err != nil {
+	if err := wire.Decode("inputSource", text, &w); err != nil {
 		return nil, err
 	}
 	switch {
 	case len(w.SQLs) == 0:
-		return nil, invalidField("inputSource", "a source of this type needs 'sqls'")
+		return nil, wire.Invalid("inputSource", "a source of this type needs 'sqls'")
 	case w.Database.Connector.URI == "":
-		return nil, invalidField("inputSource", "a source of this type needs 'database' with a 'connectorConfig.connectURI'")
+		return nil, wire.Invalid("inputSource", "a source of this type needs 'database' with a 'connectorConfig.connectURI'")
 	}
 	switch w.Database.Type {
 	case "mysql", "postgresql", "sqlite":
 	default:
-		return nil, unknownType("database", w.Database.Type, []string{"mysql", "postgresql", "sqlite"})
+		return nil, wire.UnknownType("database", w.Database.Type, []string{"mysql", "postgresql", "sqlite"})
 	}
 	return &SQL{FoldCase: w.FoldCase, Statements: w.SQLs, database: w.Database}, nil
 }
@@ -69,7 +77,7 @@ func parseSQL(text json.RawMessage) (Source, error) {
 // Type returns "sql".
 func (s *SQL) Type() string { return "sql" }
 
-// MarshalJSON returns the wire form with the password hidden, also one within the address.
+// MarshalJSON returns the JSON form with passwords hidden, including a password in the address.
 func (s *SQL) MarshalJSON() ([]byte, error) {
 	w := sqlWire{"sql", s.Statements, s.FoldCase, s.database}
 	if u, err := url.Parse(strings.TrimPrefix(w.Database.Connector.URI, "jdbc:")); err == nil {
@@ -79,12 +87,13 @@ func (s *SQL) MarshalJSON() ([]byte, error) {
 		}
 		w.Database.Connector.URI = secret.URL(u)
 	}
-	return marshalPlain(w)
+	return jsontext.Marshal(w)
 }
 
 func (*SQL) source() {}
 
-// List returns one entity for each statement; the database is asked when they are read.
+// List returns one entity for each statement. The statements are executed when the entities are
+// read.
 func (s *SQL) List(_ context.Context, access *Access) ([]Entity, error) {
 	var out []Entity
 	for _, text := range s.Statements {
@@ -100,7 +109,7 @@ type sqlEntity struct {
 	access *Access
 }
 
-// Name leaves the statement out: it may hold what nobody else should read.
+// Name returns "sql". It omits the statement, which may contain private values.
 func (e *sqlEntity) Name() string { return "sql" }
 
 func (e *sqlEntity) openRecords(ctx context.Context) (objectReader, error) {
@@ -144,30 +153,47 @@ func (s *SQL) open(access *Access) (*sql.DB, error) {
 		}
 		return sql.Open("sqlite", (&url.URL{Scheme: "file", Path: filepath.ToSlash(real), RawQuery: "mode=ro&_pragma=query_only(1)&_pragma=trusted_schema(0)"}).String())
 	}
-	secret := ""
+	var given secret.Text
 	if p := s.database.Connector.Password; p != nil {
 		var err error
-		if secret, err = p.resolve(access); err != nil {
+		if given, err = p.resolve(access); err != nil {
 			return nil, err
 		}
 	}
 	if s.database.Type == "mysql" {
-		return MySQL(uri, s.database.Connector.User, secret, access)
+		return MySQL(uri, s.database.Connector.User, given, access)
 	}
 	config, err := pgx.ParseConfig(uri)
 	if err != nil {
-		return nil, invalidField("database", "'connectURI' is no address of a PostgreSQL database")
+		return nil, wire.Invalid("database", "'connectURI' is not the address of a PostgreSQL database")
 	}
 	if s.database.Connector.User != "" {
 		config.User = s.database.Connector.User
 	}
 	if s.database.Connector.Password != nil {
-		config.Password = secret
+		config.Password = given.Reveal()
 	}
+	access.TrustPostgres(config)
 	config.DialFunc = guardedDialer(access).DialContext
 	config.ConnectTimeout = 10 * time.Second
 	config.RuntimeParams["default_transaction_read_only"] = "on"
 	return stdlib.OpenDB(*config), nil
+}
+
+// TrustPostgres makes connections verify the certificates of a PostgreSQL server with the
+// authorities of a, if the connection string requires verification.
+func (a *Access) TrustPostgres(config *pgx.ConnConfig) {
+	if a.roots() == nil {
+		return
+	}
+	if config.TLSConfig != nil {
+		config.TLSConfig.RootCAs = a.Roots
+	}
+	for _, other := range config.Fallbacks {
+		if other.TLSConfig != nil {
+			other.TLSConfig.RootCAs = a.Roots
+		}
+	}
 }
 
 func sqlProblem(ctx context.Context, err error) error {
@@ -184,7 +210,7 @@ type sqlRows struct {
 	db    *sql.DB
 	rows  *sql.Rows
 	names []string
-	// values make values of Objects of those of the driver, by column.
+	// evidence.Values make values of Objects of those of the driver, by column.
 	values []func(any) any
 }
 
@@ -200,13 +226,13 @@ func sqlValue(typ string) func(any) any {
 			if v <= math.MaxInt64 {
 				return int64(v)
 			}
-			return Digits(strconv.FormatUint(v, 10))
+			return record.Digits(strconv.FormatUint(v, 10))
 		case []byte:
 			switch {
 			case binary:
 				return v
 			case typ == "DECIMAL" || typ == "UNSIGNED BIGINT":
-				return Digits(v)
+				return record.Digits(v)
 			}
 			return string(v)
 		}
@@ -229,7 +255,7 @@ func (r *sqlRows) next(ctx context.Context) (Record, error) {
 	if err := r.rows.Scan(into...); err != nil {
 		return Record{}, sqlProblem(ctx, err)
 	}
-	o := &Object{Names: r.names, Values: values}
+	o := &record.Object{Names: r.names, Values: values}
 	for i, v := range values {
 		values[i] = r.values[i](v)
 	}

@@ -61,10 +61,17 @@ func TestLocalFilesAreFoundByFilter(t *testing.T) {
 		"sub/*.json":    {"d.json"},
 		"sub/**/*.json": {"d.json", "e.json"},
 		"*,y.json":      {"x,y.json"},
-		"none":          nil,
 	} {
 		if d := cmp.Diff(want, names(t, &Local{BaseDir: dir, Filter: filter}, nil)); d != "" {
 			t.Errorf("%s: %s", filter, d)
+		}
+	}
+	for filter, want := range map[string]string{
+		"none": "has no file that matches filter [none]", "../*": "matches filter [../*]", "empty.json": "",
+	} {
+		_, err := (&Local{BaseDir: dir, Filter: filter}).List(t.Context(), &Access{})
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want [%s]", filter, err, want)
 		}
 	}
 }
@@ -78,7 +85,7 @@ func TestLocalFaultsNameThePath(t *testing.T) {
 	}{
 		{&Local{Files: []string{filepath.Join(dir, "nosuch.json")}}, "Input file [" + dir + "/nosuch.json] does not exist"},
 		{&Local{Files: []string{dir}}, "Input file [" + dir + "] is a directory"},
-		{&Local{Files: []string{os.DevNull}}, "Input file [" + os.DevNull + "] is no regular file"},
+		{&Local{Files: []string{os.DevNull}}, "Input file [" + os.DevNull + "] is not a regular file"},
 		{&Local{BaseDir: filepath.Join(dir, "nosuch"), Filter: "*"}, "Input directory [" + dir + "/nosuch] does not exist"},
 		{&Local{BaseDir: file, Filter: "*"}, "Input directory [" + file + "] is a file"},
 	} {

@@ -4,26 +4,29 @@ import (
 	"context"
 	"errors"
 	"io"
+
+	"github.com/hengedb/henge/internal/ingest/unpack"
 )
 
-// Split is a part of an entity that is read on its own.
+// Split is a part of an entity that is read independently.
 type Split struct {
 	Entity Entity
-	// File numbers the entity within its source, from 0.
+	// File is the index of the entity within its source, from 0.
 	File int
-	// Offset and End bound the bytes whose records belong to the split; End is -1 for the rest of the
-	// entity.
+	// Offset and End delimit the bytes whose records belong to the split. End is -1 for the rest of
+	// the entity.
 	Offset, End int64
 	// exact says that records begin at the bounds; else the first boundaries at or after them are
 	// looked for.
 	exact bool
 }
 
-// First reports whether the split is the first of its entity: counting first splits counts files.
+// First reports whether the split is the first split of its entity. The number of first splits is
+// the number of files.
 func (s Split) First() bool { return s.Offset == 0 }
 
-// Splits lists what there is to read. Plain files larger than about twice size bytes are cut where
-// their format can be; with size 0 none is.
+// Splits lists the splits to read. Uncompressed files larger than about twice size bytes are split
+// if their format allows it. With size 0, no file is split.
 func (t *Table) Splits(ctx context.Context, opts *Options, size int64) ([]Split, error) {
 	entities, err := t.Source.List(ctx, opts.Access)
 	if err != nil {
@@ -73,7 +76,7 @@ func (t *Table) bounds(ctx context.Context, in *input, step int64) (bounds []int
 	if err != nil {
 		return nil, false, err
 	}
-	if compressionOf(head) != nil { // every part would have to unpack the whole
+	if unpack.Of(head) != nil { // every part would have to unpack the whole
 		return nil, false, nil
 	}
 	if inColumns {
@@ -95,13 +98,24 @@ func (t *Table) bounds(ctx context.Context, in *input, step int64) (bounds []int
 	case lineCutter:
 		return even(), false, nil
 	case csvCutter:
-		if _, near := e.(localEntity); !near {
+		if !near(e) {
 			return nil, false, nil // reading a distant file twice costs more than it saves
 		}
 		bounds, err := lookForBounds(ctx, in, cut, int64(len(head)-len(trimBOM(head))), step)
 		return bounds, true, err
 	}
 	return nil, false, nil
+}
+
+// near reports whether reading an entity twice costs little.
+func near(e Entity) bool {
+	switch e := e.(type) {
+	case localEntity:
+		return true
+	case *uploadEntity:
+		return e.of.Near
+	}
+	return false
 }
 
 // lookForBounds reads a file for boundaries of records, from its first record at from on. Where a

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/hengedb/henge/internal/ingest/record"
 	"github.com/hengedb/henge/internal/vector"
 )
 
@@ -36,10 +37,10 @@ func TestBareLinesAreSplitAlike(t *testing.T) {
 			t.Fatalf("%q is split into\n%s, want\n%s", text, got, want)
 		}
 	}
-	many := bytes.Repeat([]byte(","), maxFields)
+	many := bytes.Repeat([]byte(","), record.MaxFields)
 	for _, bare := range []bool{true, false} {
 		s := &splitter{text: append(many, "\nx\n"...), delimiter: []byte(","), bare: bare}
-		if !s.next() || s.problem == "" || len(s.fields) != maxFields || !s.next() || s.problem != "" || len(s.fields) != 1 {
+		if !s.next() || s.problem == "" || len(s.fields) != record.MaxFields || !s.next() || s.problem != "" || len(s.fields) != 1 {
 			t.Errorf("bare %v: %d fields, %q", bare, len(s.fields), s.problem)
 		}
 	}

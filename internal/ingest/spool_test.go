@@ -92,7 +92,7 @@ func TestFaultsOfTemporaryCopies(t *testing.T) {
 	}{
 		{&fs.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC}, "and the disk is full"},
 		{&fs.PathError{Op: "write", Path: "x", Err: syscall.EDQUOT}, "and the disk is full"},
-		{&fs.PathError{Op: "write", Path: "x", Err: syscall.EIO}, "which failed: [write x: input/output error]"},
+		{&fs.PathError{Op: "write", Path: "x", Err: syscall.EIO}, "which failed: [file [x] can't be used: input/output error]"},
 		{fault.InvalidInput("It is damaged"), "It is damaged"},
 	} {
 		err := in.copyFault(c.cause)

@@ -15,11 +15,13 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
 
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/ingest/wire"
+	"github.com/hengedb/henge/internal/secret"
 )
 
 // azureObjects is an objectStore. A client is made for the account that an object names.
 type azureObjects struct {
-	key, sas string
+	key, sas secret.Text
 	app      *azureApp // nil: there is none
 	account  string    // of URIs that name none
 	endpoint string    // "": the public one of the account
@@ -34,11 +36,11 @@ func connectAzure(_ context.Context, w *objectsWire, access *Access) (objectStor
 		App     string    `json:"appRegistrationClientId"`
 		Secret  *password `json:"appRegistrationClientSecret"`
 		Tenant  string    `json:"tenantId"`
-		// Authority gives the tokens of app registrations; "": the public one.
+		// Authority is the host that issues tokens for app registrations; "": the public one.
 		Authority string `json:"authorityHost"`
 	}
-	if given(w.Properties) && json.Unmarshal(w.Properties, &p) != nil {
-		return nil, invalidField("inputSource", "'properties' can't be read") // what is in it may be secret
+	if wire.Given(w.Properties) && json.Unmarshal(w.Properties, &p) != nil {
+		return nil, wire.Invalid("inputSource", "'properties' can't be read") // what is in it may be secret
 	}
 	s := &azureObjects{account: p.Account}
 	var err error
@@ -61,8 +63,8 @@ func connectAzure(_ context.Context, w *objectsWire, access *Access) (objectStor
 	if p.App == "" && p.Secret == nil && p.Tenant == "" {
 		return s, nil
 	}
-	if p.App == "" || p.Secret == nil || p.Tenant == "" || s.key != "" || s.sas != "" {
-		return nil, invalidField("inputSource", "an app registration needs 'appRegistrationClientId', 'appRegistrationClientSecret' and 'tenantId', and no other credentials")
+	if p.App == "" || p.Secret == nil || p.Tenant == "" || !s.key.IsZero() || !s.sas.IsZero() {
+		return nil, wire.Invalid("inputSource", "an app registration needs 'appRegistrationClientId', 'appRegistrationClientSecret' and 'tenantId', and no other credentials")
 	}
 	if p.Authority == "" {
 		p.Authority = azureAuthority
@@ -82,20 +84,20 @@ func (s *azureObjects) client(account string) (*azblob.Client, error) {
 	endpoint := s.endpoint
 	if endpoint == "" {
 		if account == "" {
-			return nil, invalidField("inputSource", "the URI names no storage account; use azureStorage://account/container/path")
+			return nil, wire.Invalid("inputSource", "the URI names no storage account; use azureStorage://account/container/path")
 		}
 		endpoint = "https://" + account + ".blob.core.windows.net"
 	}
 	endpoint = strings.TrimSuffix(endpoint, "/") + "/"
-	if s.key != "" {
-		credential, err := azblob.NewSharedKeyCredential(account, s.key)
+	if !s.key.IsZero() {
+		credential, err := azblob.NewSharedKeyCredential(account, s.key.Reveal())
 		if err != nil {
-			return nil, invalidField("inputSource", "the key of the storage account is no base64")
+			return nil, wire.Invalid("inputSource", "the key of the storage account is not base64")
 		}
 		return azblob.NewClientWithSharedKeyCredential(endpoint, credential, &s.options)
 	}
-	if s.sas != "" {
-		endpoint += "?" + strings.TrimPrefix(s.sas, "?")
+	if !s.sas.IsZero() {
+		endpoint += "?" + strings.TrimPrefix(s.sas.Reveal(), "?")
 	}
 	return azblob.NewClientWithNoCredential(endpoint, &s.options)
 }

@@ -11,6 +11,8 @@ import (
 
 	"github.com/hengedb/henge/internal/deepstore/s3"
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/ingest/wire"
+	"github.com/hengedb/henge/internal/secret"
 )
 
 // connectS3 reaches the public service or, by endpointConfig, another store. Credentials are those
@@ -26,14 +28,14 @@ func connectGoogle(ctx context.Context, w *objectsWire, access *Access) (objectS
 
 func connectS3At(ctx context.Context, w *objectsWire, access *Access, endpoint string) (objectStore, error) {
 	var p struct {
-		AccessKey    *password `json:"accessKeyId"`
-		SecretKey    *password `json:"secretAccessKey"`
-		SessionToken *password `json:"sessionToken"`
-		AssumeRole   string    `json:"assumeRoleArn"`
-		ExternalID   string    `json:"assumeRoleExternalId"`
+		AccessKey    *password   `json:"accessKeyId"`
+		SecretKey    *password   `json:"secretAccessKey"`
+		SessionToken *password   `json:"sessionToken"`
+		AssumeRole   string      `json:"assumeRoleArn"`
+		ExternalID   secret.Text `json:"assumeRoleExternalId"`
 	}
-	if given(w.Properties) && json.Unmarshal(w.Properties, &p) != nil {
-		return nil, invalidField("inputSource", "'properties' can't be read") // what is in it may be secret
+	if wire.Given(w.Properties) && json.Unmarshal(w.Properties, &p) != nil {
+		return nil, wire.Invalid("inputSource", "'properties' can't be read") // what is in it may be secret
 	}
 	o := s3.Options{Endpoint: endpoint, AssumeRole: p.AssumeRole, ExternalID: p.ExternalID}
 	if w.Endpoint != nil {
@@ -44,20 +46,20 @@ func connectS3At(ctx context.Context, w *objectsWire, access *Access, endpoint s
 			}
 		}
 	}
-	if access != nil && w.Endpoint == nil && endpoint == "" && !given(w.Properties) {
+	if access != nil && w.Endpoint == nil && endpoint == "" && !wire.Given(w.Properties) {
 		o = access.S3
 	}
 	protocols := httpProtocols(access)
 	if u, err := url.Parse(o.Endpoint); o.Endpoint != "" && (err != nil || !slices.Contains(protocols, strings.ToLower(u.Scheme))) {
-		return nil, fault.InvalidInput("Endpoint [%s] is no URL of protocols [%s]", o.Endpoint, strings.Join(protocols, ", "))
+		return nil, fault.InvalidInput("Endpoint [%s] is not a URL of protocols [%s]", o.Endpoint, strings.Join(protocols, ", "))
 	}
 	var err error
-	for _, secret := range []struct {
+	for _, given := range []struct {
 		from *password
-		to   *string
+		to   *secret.Text
 	}{{p.AccessKey, &o.AccessKey}, {p.SecretKey, &o.SecretKey}, {p.SessionToken, &o.SessionToken}} {
-		if secret.from != nil {
-			if *secret.to, err = secret.from.resolve(access); err != nil {
+		if given.from != nil {
+			if *given.to, err = given.from.resolve(access); err != nil {
 				return nil, err
 			}
 		}
@@ -72,8 +74,8 @@ func connectS3At(ctx context.Context, w *objectsWire, access *Access, endpoint s
 	return s3Objects{c}, nil
 }
 
-// NewestS3 returns the URI and the version of the object that was changed last among those below a
-// prefix (s3://bucket/key) whose names match; "" if there is none.
+// NewestS3 returns the URI and the version of the most recently modified object below a prefix
+// (s3://bucket/key) whose name matches, or "" if there is none.
 func NewestS3(ctx context.Context, prefix string, access *Access, match func(name string) bool) (uri, version string, err error) {
 	below, err := storeKinds["s3"].parse(prefix)
 	if err != nil {

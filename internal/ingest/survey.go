@@ -5,36 +5,45 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
-	"strings"
 
+	"github.com/hengedb/henge/internal/budget"
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/ingest/evidence"
+	"github.com/hengedb/henge/internal/ingest/record"
+	"github.com/hengedb/henge/internal/ingest/unpack"
 )
 
-// SurveyOptions say what is known of an input before it is read.
+// SurveyOptions are what the caller knows about an input before it is read.
 type SurveyOptions struct {
-	// Header says whether the first row of each delimited file holds the names; nil: the first file
-	// decides.
+	// Header says whether the first row of each delimited file contains the column names; nil: it is
+	// detected from the first file.
 	Header *bool
-	// Delimiter separates the fields of delimited files; "": the first file decides.
+	// Delimiter separates the fields of delimited files; "": it is detected from the first file.
 	Delimiter string
-	// Types are types of SQL by the names of columns, which go before those that the values have.
+	// Types are SQL types by column name. They override the types of the values.
 	Types map[string]string
-	// Time is the column that holds the time, TimeFormat how it does; "": the values decide.
+	// Time is the time column, TimeFormat its format; "": they are detected from the values.
 	Time, TimeFormat string
-	// Access says what the entities may touch.
+	// NoTime says that no column is the time. The input is read without a time column.
+	NoTime bool
+	// Access defines what the entities may read.
 	Access *Access
-	// Progress, when set, is called now and then with the bytes of a file that were read so far, as
-	// they are stored.
+	// MaxRecords stops the survey of text and messages at the first chunk after this many records; 0:
+	// all records are read.
+	MaxRecords int64
+	// TempDir is the directory for inputs that must be copied to be read. Disk counts their bytes.
+	TempDir string
+	Disk    *budget.Budget
+	// Progress, if set, is called from time to time with the number of stored bytes of a file that
+	// were read so far.
 	Progress func(bytes int64)
 }
 
-// Surveyor reads a whole input once, in bounded memory, to learn what a table of it must look like
-// so that no value is changed: the names, the types that hold every value, the time. What no table
-// can hold as it is, it counts.
+// Surveyor reads a whole input once, in bounded memory, to find the table that represents every
+// value unchanged: its names, types and time column. It counts values that no type represents.
 //
-//	entity ─► kind (by content) ─► records, as the reader of the load sees them ─► values by class ─► Survey
+//	entity ─► kind (by content) ─► records (as the load reads them) ─► values by class ─► Survey
 //
 // All entities must be of one kind. Parquet and ORC files say their types themselves: only columns
 // that may be the time are read.
@@ -43,56 +52,36 @@ type Surveyor struct {
 	kind inputKind
 	// delimited is how delimited files are read; header and names are those of the first file.
 	delimited  *Delimited
-	first      string      // the name of the first file
-	timeFormat *timeFormat // that the user named
+	first      string               // the name of the first file
+	timeFormat *evidence.TimeFormat // that the user named
 	names      []string
 
 	columns []*surveyed
 	index   map[string]int
 
-	file    string
-	record  int64 // of the file, from 1
-	records int64 // of all files, those that did not parse included
+	evidence.Position
 
-	bad      Finding // records that did not parse; Value is the reason
-	extra    Finding // delimited records with more fields than names
-	short    Finding // and with fewer
-	notUTF8  Finding
-	repeated Finding // JSON objects that name a member twice
-	unnamed  Finding // and those with a member without a name
-	lists    bool    // a field has the character that separates the values of a list
-	notes    []string
-	bytes    int64
-}
-
-// Finding counts something that was found in an input, and keeps the first of it.
-type Finding struct {
-	Count  int64
-	File   string
-	Record int64 // from 1, of the file
-	Value  string
-	at     int64 // the record, of all
-}
-
-// At describes the first of what was found.
-func (f *Finding) At() string {
-	if f.Value == "" {
-		return fmt.Sprintf("first in %s, record %d", printable(f.File), f.Record)
-	}
-	return fmt.Sprintf("first in %s, record %d: [%s]", printable(f.File), f.Record, printable(f.Value))
-}
-
-func (f *Finding) add(s *Surveyor, value []byte) {
-	if f.Count++; f.Count == 1 {
-		f.File, f.Record, f.Value, f.at = s.file, s.record, shortRow(value), s.records
-	}
+	bad      evidence.Finding // records that did not parse; Value is the reason
+	extra    evidence.Finding // delimited records with more fields than names
+	short    evidence.Finding // and with fewer
+	notUTF8  evidence.Finding
+	repeated evidence.Finding // JSON objects that name a member twice
+	unnamed  evidence.Finding // and those with a member without a name
+	behind   evidence.Finding // delimited records with text behind a closing quote
+	halves   evidence.Finding // JSON records with an escape of half a character
+	// NonNumbers says that JSON has NaN or infinities, deepNonNumbers are those within objects.
+	nonNumbers     bool
+	deepNonNumbers evidence.Finding
+	lists          bool // a field has the character that separates the values of a list
+	notes          []string
+	bytes          int64
 }
 
 // surveyed is a column on the way.
 type surveyed struct {
 	name   string
-	values values
-	watch  timeWatch
+	values evidence.Values
+	watch  evidence.Watch
 	seen   int64 // records with a value
 	next   int64 // the record, of all, behind the last one with a value
 	gap    int64 // the first record, of all, without a value; 0: none so far
@@ -104,12 +93,12 @@ type surveyed struct {
 	wanted   bool  // the user said that it holds numbers
 }
 
-// NewSurveyor returns one that has read nothing.
+// NewSurveyor returns a Surveyor that has read no entity.
 func NewSurveyor(o SurveyOptions) (*Surveyor, error) {
 	s := &Surveyor{o: o, index: map[string]int{}}
 	types := make(map[string]string, len(o.Types))
 	for name, text := range o.Types {
-		t, err := parseColumnType(text)
+		t, err := evidence.ParseColumnType(text)
 		if err != nil {
 			return nil, err
 		}
@@ -118,7 +107,7 @@ func NewSurveyor(o SurveyOptions) (*Surveyor, error) {
 	s.o.Types = types
 	if o.TimeFormat != "" {
 		var err error
-		if s.timeFormat, err = parseTimeFormat(o.TimeFormat); err != nil {
+		if s.timeFormat, err = evidence.ParseTimeFormat(o.TimeFormat); err != nil {
 			return nil, err
 		}
 	}
@@ -128,14 +117,14 @@ func NewSurveyor(o SurveyOptions) (*Surveyor, error) {
 // maxSurveyColumns is how many columns a table may have beside its time.
 const maxSurveyColumns = 1999
 
-// column returns the column of a name, which is new perhaps.
+// Column returns the column of a name, which is new perhaps.
 func (s *Surveyor) column(name string) *surveyed {
 	if at, ok := s.index[name]; ok {
 		return s.columns[at]
 	}
 	c := &surveyed{name: name, wanted: numeric(s.o.Types[name])}
 	if s.o.Time == name && name != "" {
-		c.watch.given, c.watch.format = true, s.timeFormat
+		c.watch.Given, c.watch.Format = true, s.timeFormat
 	}
 	s.index[name] = len(s.columns)
 	s.columns = append(s.columns, c)
@@ -144,24 +133,24 @@ func (s *Surveyor) column(name string) *surveyed {
 
 // present notes that the record at hand has a value in c.
 func (s *Surveyor) present(c *surveyed) {
-	if c.next < s.records && c.gap == 0 {
+	if c.next < s.Records && c.gap == 0 {
 		c.gap = c.next + 1
 	}
 	c.seen++
-	c.next = s.records + 1
+	c.next = s.Records + 1
 }
 
 // checkWidth refuses an input with more columns than a table may have.
 func (s *Surveyor) checkWidth() error {
 	if len(s.columns) > maxSurveyColumns+1 {
-		return fault.InvalidInput("Input [%s] has more than [%d] columns, the most that a table can have", s.file, maxSurveyColumns)
+		return fault.InvalidInput("Input [%s] has more than [%d] columns, the most that a table can have", s.File, maxSurveyColumns)
 	}
 	return nil
 }
 
-// Add reads an entity, to which messages refer by name.
+// Add reads an entity. Messages refer to the entity by name.
 func (s *Surveyor) Add(ctx context.Context, name string, e Entity) error {
-	s.file, s.record = name, 0
+	s.File, s.Record = name, 0
 	kind, head, err := kindOf(ctx, name, e)
 	if err != nil {
 		return err
@@ -173,16 +162,20 @@ func (s *Surveyor) Add(ctx context.Context, name string, e Entity) error {
 			s.delimited = s.delimitedFormat(name, head)
 		}
 	case kind != s.kind:
-		return fault.InvalidInput("File [%s] is %s and [%s] is %s; load them one after the other", printable(s.first), s.kind.words(),
-			printable(name), kind.words())
+		return fault.InvalidInput("File [%s] is %s and [%s] is %s; load them one after the other", record.Printable(s.first), s.kind.words(),
+			record.Printable(name), kind.words())
 	}
-	in := &input{split: Split{Entity: e, End: -1}, opts: &Options{Access: s.o.Access, KeepNullBytes: true}}
+	in := &input{split: Split{Entity: e, End: -1}, opts: &Options{
+		Access: s.o.Access, KeepNullBytes: true, TempDir: s.o.TempDir, Disk: s.o.Disk,
+	}}
 	err = guarded(func() error {
 		switch kind {
 		case kindParquet, kindORC:
 			return s.columnar(ctx, in)
 		case kindAvro:
 			return s.avro(ctx, in)
+		case kindArrow:
+			return s.arrow(ctx, in)
 		case kindJSON:
 			return s.json(ctx, in)
 		}
@@ -201,6 +194,9 @@ func (s *Surveyor) chunks(ctx context.Context, text *textInput, f func(chunk) er
 	for {
 		if err := ctx.Err(); err != nil {
 			return err
+		}
+		if s.Enough() {
+			return nil
 		}
 		c, err := text.nextChunk()
 		if errors.Is(err, io.EOF) {
@@ -225,50 +221,27 @@ func (s *Surveyor) progress(text *textInput, read int64) {
 		return
 	}
 	if stream, ok := text.src.(*countedStream); ok {
-		if u, ok := stream.ReadCloser.(*unpacker); ok {
-			read = u.src.n
+		if u, ok := stream.ReadCloser.(*unpack.Unpacker); ok {
+			read = u.PackedBytes()
 		}
 	}
 	s.o.Progress(s.bytes + read)
 }
 
-// fail notes that the record at hand is none.
-func (s *Surveyor) fail(reason string) { s.bad.add(s, []byte(reason)) }
+// Enough reports whether MaxRecords records were read.
+func (s *Surveyor) Enough() bool { return s.o.MaxRecords > 0 && s.Records >= s.o.MaxRecords }
 
-// begin counts a record.
-func (s *Surveyor) begin() { s.record++ }
+// fail notes that the record at hand is none.
+func (s *Surveyor) fail(reason string) { s.bad.Add(&s.Position, []byte(reason)) }
+
+// Begin counts a record.
+func (s *Surveyor) begin() { s.Record++ }
 
 // end counts it among those of all files.
-func (s *Surveyor) end() { s.records++ }
+func (s *Surveyor) end() { s.Records++ }
 
 // broken notes that a value is no UTF-8.
-func (s *Surveyor) broken(value []byte) { s.notUTF8.add(s, value) }
-
-// printable returns text as it may be written to a terminal: in one line, without control
-// characters.
-func printable(text string) string {
-	var b strings.Builder
-	n := 0
-	for _, r := range text {
-		if n++; n > maxPrinted {
-			b.WriteString("...")
-			break
-		}
-		switch {
-		case r < 0x20 || r >= 0x7f && r < 0xa0 || r == 0x2028 || r == 0x2029 || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069:
-			fmt.Fprintf(&b, `\u%04x`, r)
-		default:
-			b.WriteRune(r)
-		}
-	}
-	return b.String()
-}
-
-// Printable returns text as it may be written to a terminal.
-func Printable(text string) string { return printable(text) }
-
-// maxPrinted is how many characters of a value are shown.
-const maxPrinted = 200
+func (s *Surveyor) broken(value []byte) { s.notUTF8.Add(&s.Position, value) }
 
 // marshalFormat writes the wire form of the format that the survey found.
 func (s *Surveyor) marshalFormat() (json.RawMessage, error) {
@@ -276,6 +249,9 @@ func (s *Surveyor) marshalFormat() (json.RawMessage, error) {
 	case kindDelimited:
 		return s.delimited.MarshalJSON()
 	case kindJSON:
+		if s.nonNumbers {
+			return json.RawMessage(`{"type":"json","featureSpec":{"ALLOW_NON_NUMERIC_NUMBERS":true}}`), nil
+		}
 		return json.RawMessage(`{"type":"json"}`), nil
 	}
 	return json.RawMessage(`{"type":"` + string(s.kind) + `"}`), nil
@@ -296,7 +272,7 @@ func unpackedHead(ctx context.Context, name string, e Entity) ([]byte, bool, err
 	if err != nil {
 		return nil, false, err
 	}
-	src, err := decompress(raw, name, nil)
+	src, err := unpack.Open(raw, name, bombRatio, nil)
 	if err != nil {
 		return nil, false, err
 	}

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/ingest/record"
+	"github.com/hengedb/henge/internal/ingest/unpack"
 )
 
 // refuseArchive refuses zip archives of which only a part would be loaded: those of several files,
@@ -21,15 +23,15 @@ func refuseArchive(ctx context.Context, name string, e Entity) error {
 	}
 	for _, f := range files {
 		if strings.HasPrefix(f, "xl/") || f == "[Content_Types].xml" || f == "mimetype" {
-			return fault.InvalidInput("File [%s] is an Office document; save its table as CSV", printable(name))
+			return fault.InvalidInput("File [%s] is an Office document; save its table as CSV", record.Printable(name))
 		}
 	}
-	return fault.InvalidInput("Archive [%s] has [%d] files, of which only the first would be loaded: [%s] [%s]. Unpack it and load the files in it",
-		printable(name), len(files), printable(files[0]), printable(files[1]))
+	return fault.InvalidInput("Archive [%s] has [%d] files, of which only the first would be loaded: [%s] [%s]. Extract it and load its files",
+		record.Printable(name), len(files), record.Printable(files[0]), record.Printable(files[1]))
 }
 
 func firstBytes(ctx context.Context, e Entity) []byte {
-	head, err := readHead(ctx, e, magicBytes)
+	head, err := readHead(ctx, e, unpack.MagicBytes)
 	if err != nil {
 		return nil // so it will be when the entity is read
 	}

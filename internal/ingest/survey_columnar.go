@@ -9,7 +9,10 @@ import (
 	"strings"
 
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/ingest/evidence"
+	"github.com/hengedb/henge/internal/ingest/orc"
 	"github.com/hengedb/henge/internal/ingest/parquet"
+	"github.com/hengedb/henge/internal/ingest/record"
 	"github.com/hengedb/henge/internal/vector"
 )
 
@@ -18,7 +21,8 @@ type declaredColumn struct {
 	name, sqlType string
 	// timed is how the values that are read are times: "millis", "iso"; "": they are none.
 	timed string
-	// checked says that the values decide: whole numbers that BIGINT may not hold.
+	// checked says that the values decide: whole numbers that BIGINT may not hold, decimals that
+	// DOUBLE may not.
 	checked bool
 	note    string
 }
@@ -37,10 +41,10 @@ func (s *Surveyor) columnar(ctx context.Context, in *input) error {
 	if err != nil {
 		return err
 	}
-	before := s.records
+	before := s.Records
 	for _, d := range list {
 		if d.name == "" {
-			s.unnamed.add(s, nil)
+			s.unnamed.Add(&s.Position, nil)
 			continue
 		}
 		c := s.column(d.name)
@@ -54,13 +58,13 @@ func (s *Surveyor) columnar(ctx context.Context, in *input) error {
 	for _, d := range list {
 		c := s.column(d.name)
 		if d.checked || s.mayBeTime(c) {
-			s.record, s.records = 0, before
+			s.Record, s.Records = 0, before
 			if err := s.readColumn(ctx, in, c, d); err != nil {
 				return err
 			}
 		}
 	}
-	s.record, s.records = rows, before+rows
+	s.Record, s.Records = rows, before+rows
 	return nil
 }
 
@@ -79,39 +83,42 @@ func (c *surveyed) declare(s *Surveyor, d declaredColumn) error {
 		c.declared, c.timed = d.sqlType, d.timed
 		return nil
 	case numeric(c.declared) && numeric(d.sqlType):
-		whole := c.declared == typeLong || d.sqlType == typeLong
-		if c.declared = typeDouble; c.timed != d.timed || whole {
+		whole := c.declared == evidence.TypeLong || d.sqlType == evidence.TypeLong
+		if c.declared = evidence.TypeDouble; c.timed != d.timed || whole {
 			c.timed = ""
 		}
-		note := "Column \"" + printable(c.name) + "\" is of several types of numbers in these files; it is loaded as DOUBLE"
+		note := "Column \"" + record.Printable(c.name) + "\" is of several types of numbers in these files; it is loaded as DOUBLE"
 		if whole {
 			note += ", which rounds whole numbers beyond 2^53"
 		}
 		s.note(note + ".")
 		return nil
 	}
-	return fault.InvalidInput("Column [%s] is %s in [%s] and %s in a file before it; load them one after the other", printable(c.name), d.sqlType,
-		printable(s.file), c.declared)
+	return fault.InvalidInput("Column [%s] is %s in [%s] and %s in a file before it; load them one after the other", record.Printable(c.name), d.sqlType,
+		record.Printable(s.File), c.declared)
 }
 
 func numeric(sqlType string) bool {
-	return sqlType == typeLong || sqlType == typeDouble || sqlType == typeFloat
+	return sqlType == evidence.TypeLong || sqlType == evidence.TypeDouble || sqlType == evidence.TypeFloat
 }
 
 // mayBeTime reports whether a declared column must be looked at because it may be the time.
 func (s *Surveyor) mayBeTime(c *surveyed) bool {
-	if s.o.Time != "" {
+	switch {
+	case s.o.NoTime:
+		return false
+	case s.o.Time != "":
 		return s.o.Time == c.name
 	}
-	return c.timed != "" || slices.Contains(timeNames, strings.ToLower(c.name)) && (c.declared == typeLong || c.declared == typeText)
+	return c.timed != "" || slices.Contains(timeNames, strings.ToLower(c.name)) && (c.declared == evidence.TypeLong || c.declared == evidence.TypeText)
 }
 
 // readColumn surveys the values of one column.
 func (s *Surveyor) readColumn(ctx context.Context, in *input, c *surveyed, d declaredColumn) error {
 	field := Field{Name: c.name, Type: vector.String}
-	if d.sqlType == typeLong && !d.checked {
+	if d.sqlType == evidence.TypeLong && !d.checked {
 		field.Type = vector.Long
-	} else if d.sqlType != typeText && !d.checked && d.sqlType != typeDouble && d.sqlType != typeFloat {
+	} else if d.sqlType != evidence.TypeText && !d.checked && d.sqlType != evidence.TypeDouble && d.sqlType != evidence.TypeFloat {
 		return nil
 	}
 	wire, err := s.marshalFormat()
@@ -121,6 +128,9 @@ func (s *Surveyor) readColumn(ctx context.Context, in *input, c *surveyed, d dec
 	f, err := ParseFormat(wire)
 	if err != nil {
 		return err
+	}
+	if o, ok := f.(*ORC); ok {
+		o.exact = true
 	}
 	r, err := (&Table{Source: &Local{}, Format: f, Fields: []Field{field}}).Open(ctx, in.split, in.opts)
 	if err != nil {
@@ -148,24 +158,24 @@ func (c *surveyed) see(s *Surveyor, b *vector.Batch, sqlType string) {
 		case v.Type == vector.Long:
 			s.present(c)
 			n := v.LongAt(i)
-			k := classOfLong(n)
+			k := evidence.ClassOfLong(n)
 			raw := strconv.AppendInt(nil, n, 10)
-			c.values.of[k].add(s, raw)
+			c.values.Of[k].Add(&s.Position, raw)
 			if c.timed == "" {
-				c.watch.number(s, raw, k)
+				c.watch.Number(&s.Position, raw, k)
 			}
 		default:
 			s.present(c)
 			raw := []byte(v.StringAt(i))
-			k := classText
-			if sqlType != typeText && isJSONNumber(raw) {
-				k = classOfNumber(raw)
+			k := evidence.Text
+			if sqlType != evidence.TypeText && record.IsJSONNumber(raw) {
+				k = evidence.ClassOfNumber(raw)
 			}
-			c.values.of[k].add(s, raw)
-			if k == classText {
-				c.watch.text(s, raw)
+			c.values.Of[k].Add(&s.Position, raw)
+			if k == evidence.Text {
+				c.watch.Text(&s.Position, raw)
 			} else {
-				c.watch.number(s, raw, k)
+				c.watch.Number(&s.Position, raw, k)
 			}
 		}
 		s.end()
@@ -188,7 +198,7 @@ func parquetSchema(ctx context.Context, in *input) (out []declaredColumn, rows i
 }
 
 func parquetColumn(c *parquet.Column) declaredColumn {
-	d := declaredColumn{name: c.Name, sqlType: typeJSON}
+	d := declaredColumn{name: c.Name, sqlType: evidence.TypeJSON}
 	leaf, list := c, c.Repeated
 	if !c.Leaf {
 		if leaf = elementOf(c); leaf == nil {
@@ -196,11 +206,11 @@ func parquetColumn(c *parquet.Column) declaredColumn {
 		}
 		list = true
 	}
-	d.sqlType, d.timed, d.checked, d.note = parquetLeaf(leaf, printable(c.Name))
+	d.sqlType, d.timed, d.checked, d.note = parquetLeaf(leaf, record.Printable(c.Name))
 	if list {
 		d.timed, d.checked = "", false
-		if d.sqlType == typeFloat {
-			d.sqlType = typeDouble
+		if d.sqlType == evidence.TypeFloat {
+			d.sqlType = evidence.TypeDouble
 		}
 		d.sqlType += " ARRAY"
 	}
@@ -231,38 +241,42 @@ func parquetLeaf(c *parquet.Column, name string) (sqlType, timed string, checked
 	case parquet.Decimal:
 		switch {
 		case c.Scale == 0 && c.Precision <= 18:
-			return typeLong, "", false, ""
+			return evidence.TypeLong, "", false, ""
 		case c.Precision <= maxExactDigits:
-			return typeDouble, "", false, ""
+			return evidence.TypeDouble, "", false, ""
 		}
-		return typeText, "", false, "Column \"" + name + "\" holds decimals of " + strconv.Itoa(int(c.Precision)) +
+		return evidence.TypeText, "", false, "Column \"" + name + "\" holds decimals of " + strconv.Itoa(int(c.Precision)) +
 			" digits, more than DOUBLE keeps; it is loaded as text."
 	case parquet.Timestamp:
-		return typeLong, "millis", false, finerNote(c.Unit, name)
+		return evidence.TypeLong, "millis", false, finerNote(c.Unit, name)
 	case parquet.Time:
-		return typeLong, "", false, finerNote(c.Unit, name)
+		return evidence.TypeLong, "", false, finerNote(c.Unit, name)
 	case parquet.Date:
-		return typeLong, "millis", false, ""
+		return evidence.TypeLong, "millis", false, dateNote(name)
 	case parquet.Integer:
-		return typeLong, "", !c.Signed && c.Bits == 64, ""
+		return evidence.TypeLong, "", !c.Signed && c.Bits == 64, ""
 	case parquet.Float16:
-		return typeFloat, "", false, ""
+		return evidence.TypeFloat, "", false, ""
 	}
 	switch c.Type {
 	case parquet.Int32, parquet.Int64:
-		return typeLong, "", false, ""
+		return evidence.TypeLong, "", false, ""
 	case parquet.Int96:
-		return typeLong, "millis", false, "Column \"" + name + "\" holds times in nanoseconds; they are kept in milliseconds."
+		return evidence.TypeLong, "millis", false, "Column \"" + name + "\" holds times in nanoseconds; they are kept in milliseconds."
 	case parquet.Float:
-		return typeFloat, "", false, ""
+		return evidence.TypeFloat, "", false, ""
 	case parquet.Double:
-		return typeDouble, "", false, ""
+		return evidence.TypeDouble, "", false, ""
 	case parquet.ByteArray, parquet.FixedBytes:
 		if c.Logical == parquet.NoLogical {
 			note = "Column \"" + name + "\" holds bytes that the file does not call text; they are loaded in base 64."
 		}
 	}
-	return typeText, "", false, note
+	return evidence.TypeText, "", false, note
+}
+
+func dateNote(name string) string {
+	return "Column \"" + name + "\" holds dates; they are loaded as milliseconds since 1970-01-01."
 }
 
 func finerNote(u parquet.Unit, name string) string {
@@ -283,44 +297,45 @@ func orcSchema(ctx context.Context, in *input) (out []declaredColumn, rows int64
 		return nil, 0, err
 	}
 	for _, s := range o.stripes {
-		rows += int64(s.rows)
+		rows += int64(s.Rows)
 	}
-	root := o.tail.types[0]
-	for i, name := range root.names {
-		t := o.tail.types[root.subtypes[i]]
+	root := o.Types()[0]
+	for i, name := range root.Names {
+		t := o.Types()[root.Subtypes[i]]
 		d := declaredColumn{name: name}
-		if d.sqlType, d.timed, d.note = orcScalar(t.kind, printable(name)); t.kind == orcList {
-			element := o.tail.types[t.subtypes[0]]
-			if d.sqlType, _, d.note = orcScalar(element.kind, printable(name)); d.sqlType == typeFloat {
-				d.sqlType = typeDouble
+		d.checked = t.Kind == orc.Decimal
+		if d.sqlType, d.timed, d.note = orcScalar(t.Kind, record.Printable(name)); t.Kind == orc.List {
+			element := o.Types()[t.Subtypes[0]]
+			if d.sqlType, _, d.note = orcScalar(element.Kind, record.Printable(name)); d.sqlType == evidence.TypeFloat {
+				d.sqlType = evidence.TypeDouble
 			}
-			if d.sqlType != typeJSON {
+			if d.sqlType != evidence.TypeJSON {
 				d.sqlType += " ARRAY"
 			}
 		}
 		out = append(out, d)
 	}
-	return out, rows, o.file.Close()
+	return out, rows, o.src.Close()
 }
 
-func orcScalar(kind orcKind, name string) (sqlType, timed, note string) {
+func orcScalar(kind orc.Kind, name string) (sqlType, timed, note string) {
 	switch kind {
-	case orcByte, orcShort, orcInt, orcLong:
-		return typeLong, "", ""
-	case orcFloat:
-		return typeFloat, "", ""
-	case orcDouble:
-		return typeDouble, "", ""
-	case orcDecimal:
-		return typeDouble, "", "Column \"" + name + "\" holds decimals; they are loaded as DOUBLE, which keeps 15 digits of each."
-	case orcTimestamp, orcInstant:
-		return typeLong, "millis", "Column \"" + name + "\" holds times in nanoseconds; they are kept in milliseconds."
-	case orcDate:
-		return typeText, "iso", ""
-	case orcList, orcMap, orcStruct, orcUnion:
-		return typeJSON, "", ""
-	case orcBinary:
-		return typeText, "", "Column \"" + name + "\" holds bytes; they are loaded in base 64."
+	case orc.Byte, orc.Short, orc.Int, orc.Long:
+		return evidence.TypeLong, "", ""
+	case orc.Float:
+		return evidence.TypeFloat, "", ""
+	case orc.Double:
+		return evidence.TypeDouble, "", ""
+	case orc.Decimal:
+		return evidence.TypeDouble, "", "Column \"" + name + "\" holds decimals; they are loaded as DOUBLE."
+	case orc.Timestamp, orc.Instant:
+		return evidence.TypeLong, "millis", "Column \"" + name + "\" holds times in nanoseconds; they are kept in milliseconds."
+	case orc.Date:
+		return evidence.TypeText, "iso", ""
+	case orc.List, orc.Map, orc.Struct, orc.Union:
+		return evidence.TypeJSON, "", ""
+	case orc.Binary:
+		return evidence.TypeText, "", "Column \"" + name + "\" holds bytes; they are loaded in base 64."
 	}
-	return typeText, "", ""
+	return evidence.TypeText, "", ""
 }

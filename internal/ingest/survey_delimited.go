@@ -10,6 +10,8 @@ import (
 
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/ingest/evidence"
+	"github.com/hengedb/henge/internal/ingest/record"
 )
 
 // delimiters are those that are looked for, and that win in this order where several divide every
@@ -22,10 +24,14 @@ const headerRows = 200
 // delimitedFormat decides how delimited files are read by the start of the first one.
 func (s *Surveyor) delimitedFormat(name string, head []byte) *Delimited {
 	d := s.o.Delimiter
+	said, head := separatorLine(head)
+	if d == "" {
+		d = said
+	}
 	if d == "" {
 		d = s.findDelimiter(name, head)
 	}
-	f := &Delimited{kind: "csv", Delimiter: d, ListDelimiter: "\x01"}
+	f := &Delimited{kind: "csv", Delimiter: d, ListDelimiter: "\x01", SkipRows: btoi(said != "")}
 	if d == "\t" && !hasQuotes(head, d) || len(d) != 1 {
 		f.kind = "tsv"
 	}
@@ -35,6 +41,17 @@ func (s *Surveyor) delimitedFormat(name string, head []byte) *Delimited {
 		f.FromHeader = looksLikeHeader(f, head)
 	}
 	return f
+}
+
+// separatorLine returns the separator that the first line of a file of Excel names (sep=;), "" if
+// there is no such line, and the text behind it.
+func separatorLine(text []byte) (string, []byte) {
+	line, rest, found := bytes.Cut(text, newline)
+	line = bytes.Trim(bytes.TrimRight(line, "\r"), `"`)
+	if name, value, ok := strings.Cut(string(line), "="); found && ok && strings.EqualFold(name, "sep") && len(value) == 1 {
+		return value, rest
+	}
+	return "", text
 }
 
 func (s *Surveyor) findDelimiter(name string, head []byte) string {
@@ -125,21 +142,26 @@ func looksLikeHeader(f *Delimited, text []byte) bool {
 
 // isMeasure reports whether a field is a number or a time.
 func isMeasure(value string) bool {
-	if _, ok := numberOfField([]byte(value)); ok {
+	if _, ok := evidence.NumberOfField([]byte(value)); ok {
 		return true
 	}
 	if _, ok := chrono.ParseTimestamp(value, nil); ok {
 		return true
 	}
 	if value[0] >= '0' && value[0] <= '9' && strings.ContainsAny(value, "/.-:") {
-		return slices.ContainsFunc(textPatterns, func(p *chrono.Pattern) bool { _, ok := p.Parse(value, nil); return ok })
+		return slices.ContainsFunc(evidence.TextPatterns, func(p *chrono.Pattern) bool { return evidence.ReadTime(p, value) })
 	}
 	return false
 }
 
-// fields surveys a delimited file.
+// Fields surveys a delimited file.
 func (s *Surveyor) fields(ctx context.Context, in *input, head []byte) error {
 	f := s.delimited
+	said, head := separatorLine(head)
+	if (said != "") != (f.SkipRows > 0) {
+		return fault.InvalidInput("The first line of one of the files [%s] and [%s] names the separator (sep=), that of the other does not; "+
+			"load them one after the other", record.Printable(s.first), record.Printable(s.File))
+	}
 	text, err := openChunks(ctx, f, in)
 	if err != nil {
 		return err
@@ -172,6 +194,9 @@ func (s *Surveyor) fields(ctx context.Context, in *input, head []byte) error {
 			for f.Columns == nil && !f.FromHeader && len(columns) < len(r.fields) && len(columns) <= maxSurveyColumns+1 {
 				columns = append(columns, s.column("column_"+strconv.Itoa(len(columns)+1)))
 			}
+			if r.behind {
+				s.behind.Add(&s.Position, r.record)
+			}
 			s.row(r, columns, valid)
 			s.end()
 		}
@@ -179,7 +204,7 @@ func (s *Surveyor) fields(ctx context.Context, in *input, head []byte) error {
 	})
 }
 
-// row surveys a record.
+// Next surveys a record.
 func (s *Surveyor) row(r *splitter, columns []*surveyed, valid bool) {
 	for i := range r.fields {
 		f := r.field(i)
@@ -187,37 +212,37 @@ func (s *Surveyor) row(r *splitter, columns []*surveyed, valid bool) {
 			continue
 		}
 		if i >= len(columns) {
-			s.extra.add(s, f)
+			s.extra.Add(&s.Position, f)
 			break
 		}
 		if !valid && !utf8.Valid(f) {
-			s.broken(validUTF8(f))
+			s.broken(record.ValidText(f))
 		}
 		s.field(columns[i], f)
 	}
 	if s.delimited.FromHeader && len(r.fields) < len(columns) {
-		s.short.add(s, r.record)
+		s.short.Add(&s.Position, r.record)
 	}
 }
 
-// field surveys a value.
+// Field surveys a value.
 func (s *Surveyor) field(c *surveyed, f []byte) {
 	s.present(c)
-	c.values.text = true
-	if n, ok := numberOfField(f); ok {
-		c.values.field(s, f, n)
-		if c.watch.alive() || !c.watch.started || c.watch.format != nil {
-			c.watch.number(s, bytes.Trim(f, " \t"), n.class)
+	c.values.Text = true
+	if n, ok := evidence.NumberOfField(f); ok {
+		c.values.Field(&s.Position, f, n)
+		if c.watch.Alive() || !c.watch.Started || c.watch.Format != nil {
+			c.watch.Number(&s.Position, bytes.Trim(f, " \t"), n.Class)
 		}
 		return
 	}
-	kind := classText
+	kind := evidence.Text
 	if c.wanted {
-		kind = statedNumber(f)
+		kind = evidence.StatedNumber(f)
 	}
-	c.values.of[kind].add(s, f)
-	if c.watch.alive() || !c.watch.started || c.watch.format != nil {
-		c.watch.text(s, f)
+	c.values.Of[kind].Add(&s.Position, f)
+	if c.watch.Alive() || !c.watch.Started || c.watch.Format != nil {
+		c.watch.Text(&s.Position, f)
 	}
 	if !s.lists && bytes.IndexByte(f, 1) >= 0 {
 		s.lists = true
@@ -227,7 +252,7 @@ func (s *Surveyor) field(c *surveyed, f []byte) {
 // header returns the columns of a file with names, and refuses names that say nothing or not what
 // those of other files do.
 func (s *Surveyor) header(names []string, head []byte) ([]*surveyed, error) {
-	f, file := s.delimited, printable(s.file)
+	f, file := s.delimited, record.Printable(s.File)
 	if !f.FromHeader {
 		return nil, nil
 	}
@@ -238,20 +263,27 @@ func (s *Surveyor) header(names []string, head []byte) ([]*surveyed, error) {
 	for _, name := range names {
 		if !utf8.ValidString(name) || strings.ContainsRune(name, utf8.RuneError) {
 			return nil, fault.InvalidInput("Column name [%s] in the first row of [%s] is not in UTF-8: convert the file, for example with "+
-				"iconv -f latin1 -t utf-8", printable(name), file)
+				"iconv -f latin1 -t utf-8", record.Printable(name), file)
 		}
 	}
 	if s.names == nil {
 		s.names = names
 	} else if s.o.Header == nil && !slices.ContainsFunc(names, func(n string) bool { return slices.Contains(s.names, n) }) {
 		return nil, fault.InvalidInput("The first row of [%s] has none of the names that [%s] has: if it holds data, give the file a row of names; "+
-			"if they are names, say --header=yes", file, printable(s.first))
+			"if they are names, say --header=yes", file, record.Printable(s.first))
 	} else if s.o.Header == nil && !looksLikeHeader(f, head) {
 		return nil, fault.InvalidInput("The first row of [%s] does not look like the names that [%s] has: if it holds data, give the file a row of "+
-			"names; if they are names, say --header=yes", file, printable(s.first))
+			"names; if they are names, say --header=yes", file, record.Printable(s.first))
 	}
 	for _, name := range names {
 		out = append(out, s.column(name))
 	}
 	return out, nil
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }

@@ -3,9 +3,14 @@ package ingest
 import (
 	"bytes"
 	"context"
+	"strconv"
 	"unicode/utf8"
 
 	"github.com/valyala/fastjson"
+
+	"github.com/hengedb/henge/internal/ingest/evidence"
+	"github.com/hengedb/henge/internal/ingest/record"
+	"github.com/hengedb/henge/internal/ingest/relaxed"
 )
 
 // json surveys a file of JSON.
@@ -45,14 +50,27 @@ func (j *jsonSurvey) chunk(c chunk) {
 		}
 		o, n, reason := parseObject(&j.parser, data)
 		j.begin()
+		var infinite *record.Object
+		if reason != "" && bytes.Contains(data[:n], []byte("Infinity")) { // which the parser does not know
+			p := relaxed.Parser{Features: relaxed.Features{NonNumbers: true}}
+			if object, end, problem := p.Record(data); problem == nil {
+				infinite, n = object, end
+			}
+		}
 		switch {
+		case infinite != nil:
+			j.nonNumbers = true
+			j.Surveyor.object(infinite)
 		case reason != "":
 			j.fail(reason)
-		case o.Len() > maxFields:
+		case o.Len() > record.MaxFields:
 			j.fail("it has too many fields")
 		default:
 			if !valid && !utf8.Valid(data[:n]) {
-				j.broken(validUTF8(data[:n]))
+				j.broken(record.ValidText(data[:n]))
+			}
+			if halfCharacter(data[:n]) {
+				j.halves.Add(&j.Surveyor.Position, bytes.TrimSpace(data[:n]))
 			}
 			j.object(o)
 		}
@@ -65,18 +83,18 @@ func (j *jsonSurvey) object(o *fastjson.Object) {
 	j.at = 0
 	o.Visit(func(key []byte, v *fastjson.Value) {
 		if len(key) == 0 {
-			j.unnamed.add(j.Surveyor, nil)
+			j.unnamed.Add(&j.Surveyor.Position, nil)
 			return
 		}
 		c := j.member(key)
 		if c == nil {
 			return
 		}
-		if c.last == j.records+1 {
-			j.repeated.add(j.Surveyor, key)
+		if c.last == j.Records+1 {
+			j.repeated.Add(&j.Surveyor.Position, key)
 			return
 		}
-		c.last = j.records + 1
+		c.last = j.Records + 1
 		if v.Type() == fastjson.TypeNull {
 			return
 		}
@@ -105,72 +123,84 @@ func (j *jsonSurvey) member(key []byte) *surveyed {
 }
 
 // value adds a value of a column, or of one of its lists, whose c is nil.
-func (j *jsonSurvey) value(c *surveyed, into *values, v *fastjson.Value) {
+func (j *jsonSurvey) value(c *surveyed, into *evidence.Values, v *fastjson.Value) {
 	s := j.Surveyor
 	switch v.Type() {
 	case fastjson.TypeString:
 		text := v.GetStringBytes()
-		into.of[classText].add(s, text)
+		into.Of[evidence.Text].Add(&s.Position, text)
 		if c != nil {
-			c.watch.text(s, text)
+			c.watch.Text(&s.Position, text)
 		}
 	case fastjson.TypeNumber:
 		j.scratch = v.MarshalTo(j.scratch[:0])
-		if !isJSONNumber(j.scratch) {
+		k := evidence.Double
+		switch {
+		case record.IsJSONNumber(j.scratch):
+			k = evidence.ClassOfNumber(j.scratch)
+		case !isNonNumber(j.scratch):
 			s.fail("a number is malformed")
 			return
+		case c == nil:
+			s.nonNumbers = true
+			s.deepNonNumbers.Add(&s.Position, j.scratch)
+		default:
+			s.nonNumbers = true
 		}
-		k := classOfNumber(j.scratch)
-		into.of[k].add(s, j.scratch)
+		into.Of[k].Add(&s.Position, j.scratch)
 		if c != nil {
-			c.watch.number(s, j.scratch, k)
+			c.watch.Number(&s.Position, j.scratch, k)
 		}
 	case fastjson.TypeTrue, fastjson.TypeFalse:
 		word := booleans[v.Type() == fastjson.TypeTrue]
-		into.of[classBool].add(s, word)
+		into.Of[evidence.Bool].Add(&s.Position, word)
 		if c != nil {
-			c.watch.text(s, word)
+			c.watch.Text(&s.Position, word)
 		}
 	case fastjson.TypeObject:
-		into.objects.add(s, nil)
+		into.Objects.Add(&s.Position, nil)
 		j.inside(into, v)
 		if c != nil {
-			c.watch.text(s, nil)
+			c.watch.Text(&s.Position, nil)
 		}
 	case fastjson.TypeArray:
 		j.list(c, into, v)
 	}
 }
 
-func (j *jsonSurvey) list(c *surveyed, into *values, v *fastjson.Value) {
+func (j *jsonSurvey) list(c *surveyed, into *evidence.Values, v *fastjson.Value) {
 	s := j.Surveyor
-	into.lists.add(s, nil)
+	into.Lists.Add(&s.Position, nil)
 	if c != nil {
-		c.watch.text(s, nil)
+		c.watch.Text(&s.Position, nil)
 	}
 	list := v.GetArray()
 	for _, e := range list {
 		if t := e.Type(); t == fastjson.TypeArray || t == fastjson.TypeObject {
-			into.nested.add(s, nil)
+			into.Nested.Add(&s.Position, nil)
 			j.inside(into, v)
 			return
 		}
 	}
-	if into.elements == nil {
-		into.elements = &values{}
+	if into.Elements == nil {
+		into.Elements = &evidence.Values{}
 	}
 	for _, e := range list {
-		j.value(nil, into.elements, e)
+		j.value(nil, into.Elements, e)
 	}
 }
 
 // inside looks for numbers deep in a value that are not kept as they are.
-func (j *jsonSurvey) inside(into *values, v *fastjson.Value) {
+func (j *jsonSurvey) inside(into *evidence.Values, v *fastjson.Value) {
 	switch v.Type() {
 	case fastjson.TypeNumber:
 		j.scratch = v.MarshalTo(j.scratch[:0])
-		if bytes.ContainsAny(j.scratch, ".eE") && classOfNumber(j.scratch) == classFine {
-			into.deepFine.add(j.Surveyor, j.scratch)
+		switch {
+		case isNonNumber(j.scratch):
+			j.nonNumbers = true
+			j.deepNonNumbers.Add(&j.Surveyor.Position, j.scratch)
+		case bytes.ContainsAny(j.scratch, ".eE") && evidence.ClassOfNumber(j.scratch) == evidence.Fine:
+			into.DeepFine.Add(&j.Surveyor.Position, j.scratch)
 		}
 	case fastjson.TypeArray:
 		for _, e := range v.GetArray() {
@@ -179,4 +209,48 @@ func (j *jsonSurvey) inside(into *values, v *fastjson.Value) {
 	case fastjson.TypeObject:
 		v.GetObject().Visit(func(_ []byte, e *fastjson.Value) { j.inside(into, e) })
 	}
+}
+
+// isNonNumber reports whether a number is none by the grammar of JSON, but one of those that
+// programs write all the same.
+func isNonNumber(raw []byte) bool {
+	switch string(raw) {
+	case "NaN", "Infinity", "-Infinity":
+		return true
+	}
+	return false
+}
+
+// halfCharacter reports whether a record has the escape of one half of a pair of UTF-16 without the
+// other.
+func halfCharacter(record []byte) bool {
+	for at := 0; ; {
+		n := bytes.IndexByte(record[at:], '\\')
+		if n < 0 || at+n+1 >= len(record) {
+			return false
+		}
+		at += n
+		first := surrogateAt(record, at)
+		switch {
+		case first == 0:
+			at += 2
+		case first < 0xdc00 && surrogateAt(record, at+6) >= 0xdc00:
+			at += 12
+		default:
+			return true
+		}
+	}
+}
+
+// surrogateAt returns the half of a pair of UTF-16 whose escape stands at a place, 0 if there is
+// none.
+func surrogateAt(record []byte, at int) uint64 {
+	if at+6 > len(record) || record[at] != '\\' || record[at+1] != 'u' {
+		return 0
+	}
+	n, err := strconv.ParseUint(string(record[at+2:at+6]), 16, 32)
+	if err != nil || n < 0xd800 || n > 0xdfff {
+		return 0
+	}
+	return n
 }

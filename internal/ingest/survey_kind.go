@@ -3,12 +3,15 @@ package ingest
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/valyala/fastjson"
 
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/ingest/record"
+	"github.com/hengedb/henge/internal/ingest/unpack"
 )
 
 // inputKind is the type id of the format that an input is of; kindDelimited stands for csv and tsv.
@@ -20,6 +23,7 @@ const (
 	kindParquet   inputKind = "parquet"
 	kindORC       inputKind = "orc"
 	kindAvro      inputKind = "avro_ocf"
+	kindArrow     inputKind = "arrow"
 )
 
 func (k inputKind) words() string {
@@ -32,6 +36,8 @@ func (k inputKind) words() string {
 		return "ORC"
 	case kindAvro:
 		return "Avro"
+	case kindArrow:
+		return "Arrow"
 	}
 	return "delimited text"
 }
@@ -42,7 +48,7 @@ var foreignKinds = []struct {
 	magic string
 	words string
 }{
-	{257, "ustar", "a tar archive; unpack it and load the files in it"},
+	{257, "ustar", "a tar archive; extract it and load its files"},
 	{0, "\x7fELF", "a program (ELF)"},
 	{0, "MZ\x90\x00", "a program of Windows"},
 	{0, "\xcf\xfa\xed\xfe", "a program (Mach-O)"},
@@ -55,13 +61,14 @@ var foreignKinds = []struct {
 	{0, "\x89PNG\r\n\x1a\n", "an image (PNG)"},
 	{0, "\xff\xd8\xff", "an image (JPEG)"},
 	{0, "GIF8", "an image (GIF)"},
-	{0, "7z\xbc\xaf\x27\x1c", "a 7-Zip archive; unpack it and load the files in it"},
-	{0, "Rar!\x1a\x07", "a RAR archive; unpack it and load the files in it"},
+	{0, "7z\xbc\xaf\x27\x1c", "a 7-Zip archive; extract it and load its files"},
+	{0, "Rar!\x1a\x07", "a RAR archive; extract it and load its files"},
 	{0, "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old Office document (Excel, Word); save the table as CSV"},
 	{0, "\x80\x02", "a pickle of Python; write it as Parquet or CSV"},
 	{0, "\x80\x03", "a pickle of Python; write it as Parquet or CSV"},
 	{0, "\x80\x04", "a pickle of Python; write it as Parquet or CSV"},
 	{0, "\x80\x05", "a pickle of Python; write it as Parquet or CSV"},
+	{0, "\x1e{", "a sequence of JSON texts (RFC 7464); take out the record separators, for example with tr -d '\\036'"},
 	{0, "<?xml", "XML"},
 	{0, "<!DOCTYPE", "HTML"},
 	{0, "<!doctype", "HTML"},
@@ -77,7 +84,7 @@ func kindOf(ctx context.Context, name string, e Entity) (inputKind, []byte, erro
 	if err != nil {
 		return "", nil, err
 	}
-	name = printable(name)
+	name = record.Printable(name)
 	switch {
 	case bytes.HasPrefix(head, []byte("PAR1")):
 		return kindParquet, nil, nil
@@ -87,6 +94,8 @@ func kindOf(ctx context.Context, name string, e Entity) (inputKind, []byte, erro
 		return kindORC, nil, nil
 	case bytes.HasPrefix(head, []byte("Obj\x01")):
 		return kindAvro, nil, nil
+	case isArrowStream(head):
+		return kindArrow, nil, nil
 	}
 	if err := refuseUTF16(head, name); err != nil {
 		return "", nil, err
@@ -103,13 +112,14 @@ func kindOf(ctx context.Context, name string, e Entity) (inputKind, []byte, erro
 	}
 	if at := bytes.IndexByte(text, 0); at >= 0 {
 		if utf16 := strings.Count(string(text[:min(len(text), 200)]), "\x00"); utf16*3 > min(len(text), 200) {
-			return "", nil, fault.InvalidInput("File [%s] is no text in UTF-8: it seems to be in UTF-16 or UTF-32; convert it to UTF-8", name)
+			return "", nil, fault.InvalidInput("File [%s] is not UTF-8 text: it seems to be UTF-16 or UTF-32; convert it to UTF-8", name)
 		}
-		return "", nil, fault.InvalidInput("File [%s] is no text: it has a zero byte at byte [%d]. Known are JSON, CSV, TSV, Parquet, ORC and Avro, "+
-			"also compressed", name, at+1)
+		return "", nil, fault.InvalidInput("File [%s] is not text: it has a zero byte at byte [%d]. Known are JSON, CSV, TSV, Parquet, "+
+			"ORC, Avro "+
+			"and Arrow, also compressed", name, at+1)
 	}
 	if controls(text) {
-		return "", nil, fault.InvalidInput("File [%s] is no text. Known are JSON, CSV, TSV, Parquet, ORC and Avro, also compressed", name)
+		return "", nil, fault.InvalidInput("File [%s] is not text. Known are JSON, CSV, TSV, Parquet, ORC, Avro and Arrow, also compressed", name)
 	}
 	if isJSON(text) {
 		return kindJSON, text, nil
@@ -117,9 +127,19 @@ func kindOf(ctx context.Context, name string, e Entity) (inputKind, []byte, erro
 	return kindDelimited, text, nil
 }
 
-// IsPlainText reports whether bytes are text and nothing that unpacks to it.
+// isArrowStream reports whether bytes begin as a stream of Arrow IPC does: with the mark of a
+// message and the length of its metadata, which is a multiple of 8.
+func isArrowStream(head []byte) bool {
+	if len(head) < 16 || binary.LittleEndian.Uint32(head) != 0xffffffff {
+		return false
+	}
+	n := binary.LittleEndian.Uint32(head[4:])
+	return n > 0 && n%8 == 0 && n < 64<<20
+}
+
+// IsPlainText reports whether the bytes are text, and not a compressed format.
 func IsPlainText(b []byte) bool {
-	return compressionOf(b) == nil && bytes.IndexByte(b, 0) < 0 && !controls(b)
+	return unpack.Of(b) == nil && bytes.IndexByte(b, 0) < 0 && !controls(b)
 }
 
 // controls reports whether text has so many control characters that it is none.
@@ -145,6 +165,7 @@ func isJSON(text []byte) bool {
 			return true
 		}
 	}
+	first := text
 	var parser fastjson.Parser
 	for tries := 0; tries < 20 && len(text) > 0; tries++ {
 		if end := valueEnd(text); end > 0 {
@@ -158,11 +179,12 @@ func isJSON(text []byte) bool {
 		}
 		text = bytes.TrimLeft(text[line:], " \t\r\n")
 	}
-	// An object that is longer than what is looked at, or is broken: a name and a colon follow its
-	// bracket.
-	if len(text) > 0 && text[0] == '{' {
-		rest := bytes.TrimLeft(text[1:], " \t\r\n")
-		return len(rest) > 0 && (rest[0] == '"' || rest[0] == '}')
+	// An object that is longer than what is looked at, or is broken: a name follows its bracket.
+	for _, text := range [][]byte{first, text} {
+		if len(text) > 0 && text[0] == '{' {
+			rest := bytes.TrimLeft(text[1:], " \t\r\n")
+			return len(rest) > 0 && (rest[0] == '"' || rest[0] == '\'' || rest[0] == '}')
+		}
 	}
 	return false
 }

@@ -7,61 +7,62 @@ import (
 
 	"github.com/hengedb/henge/internal/budget"
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/ingest/record"
 )
 
-// Table is external data seen as a table: EXTERN of SQL, ioConfig of a native spec.
+// Table is external data as a table: EXTERN in SQL, or the ioConfig of a native spec.
 type Table struct {
 	Source Source
 	Format Format
 	Fields []Field
 }
 
-// Options say how to read. The zero value reads with one decoder, the default limits and without
-// tolerance for bad records.
+// Options are the settings of a reader. The zero value reads with one decoder and the default
+// limits, and fails at the first bad record.
 type Options struct {
-	// Access says what sources may touch; nil: everything.
+	// Access defines what sources may read; nil: everything.
 	Access *Access
-	// Decoders is the number of goroutines that decode one split; 0 or 1: the caller's own.
+	// Decoders is the number of goroutines that decode one split; 0 or 1: the goroutine of the caller.
 	Decoders int
-	// ChunkBytes and MaxRecordBytes replace the default sizes when positive.
+	// ChunkBytes and MaxRecordBytes override the default sizes if positive.
 	ChunkBytes     int
 	MaxRecordBytes int
-	// TempDir is where files that must be read at any place, and can't be where they lie, are copied;
-	// "": the machine's folder for such.
+	// TempDir is the directory for copies of files that need random access and can't be read in place;
+	// "": the system's temporary directory.
 	TempDir string
-	// MaxSpoolBytes bounds such a copy when positive.
+	// MaxSpoolBytes limits the size of such a copy if positive.
 	MaxSpoolBytes int64
-	// Disk counts the bytes of such copies; nil: nothing does.
+	// Disk counts the bytes of such copies; nil: they are not counted.
 	Disk *budget.Budget
-	// Shape, when set, learns from the records that are rows, of all their fields. It is for one
-	// decoder.
+	// Shape, if set, learns all fields of the records that are rows. It requires a single decoder.
 	Shape *Shape
-	// RemoveNullBytes strips U+0000 from strings, which otherwise ends the reading with a
+	// RemoveNullBytes removes U+0000 from strings. Without it, U+0000 fails the reader with a
 	// NullByteError.
 	RemoveNullBytes bool
-	// KeepNullBytes lets U+0000 be.
+	// KeepNullBytes keeps U+0000 in strings.
 	KeepNullBytes bool
-	// OnParseError is told of records that are no rows, in their order, from the goroutine that calls
-	// Next. An error that it returns ends the reading. nil: the first such record ends it.
+	// OnParseError is called with records that are not rows, in order, by the goroutine that calls
+	// Next. If it returns an error, the reader fails. nil: the first such record fails the reader.
 	OnParseError func(*ParseError) error
-	// OnNotice is told of what a user should know of an input though it is read. It may be called by
-	// any goroutine; nil: nobody asks.
+	// OnNotice is called with notices about an input that do not stop the reader. Any goroutine may
+	// call it. nil: notices are dropped.
 	OnNotice func(*Notice)
 }
 
-// Notice is something of an input that a user should know, though it ends nothing: a file of an
-// archive that was left out, bytes that are no text.
+// Notice is information about an input that a user should know but that does not stop the reader: a
+// skipped file of an archive, bytes that are not text.
 type Notice struct {
 	// Path is the name of the entity; "" for inline text.
 	Path string
-	// Text says what it is.
+	// Text is the text of the notice.
 	Text string
-	// Count is how many records or values it was met in; 0: it is of the whole input.
+	// Count is the number of records or values that the notice concerns; 0: it concerns the whole
+	// input.
 	Count int64
 }
 
-// Error returns what the notice says, with the input.
-func (n *Notice) Error() string { return "Input [" + shownName(n.Path) + "]: " + n.Text }
+// Error returns the text of the notice, with the name of the input.
+func (n *Notice) Error() string { return "Input [" + record.ShownName(n.Path) + "]: " + n.Text }
 
 func (o *Options) chunkBytes() int {
 	if o.ChunkBytes > 0 {
@@ -74,7 +75,7 @@ func (o *Options) maxRecordBytes() int {
 	if o.MaxRecordBytes > 0 {
 		return max(o.MaxRecordBytes, o.chunkBytes())
 	}
-	return max(defaultMaxRecordBytes, o.chunkBytes())
+	return max(record.MaxBytes, o.chunkBytes())
 }
 
 func (o *Options) maxSpoolBytes() int64 {
@@ -84,7 +85,7 @@ func (o *Options) maxSpoolBytes() int64 {
 	return defaultMaxSpoolBytes
 }
 
-// NewTable checks the columns.
+// NewTable returns a table after it has checked the columns.
 func NewTable(source Source, format Format, fields []Field) (*Table, error) {
 	if err := validateFields(fields); err != nil {
 		return nil, err

@@ -10,6 +10,8 @@ import (
 	"sync"
 
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/ingest/record"
+	"github.com/hengedb/henge/internal/ingest/unpack"
 )
 
 // textInput reads the chunks of a split of a text format.
@@ -59,7 +61,7 @@ func (t *textInput) open(ctx context.Context) error {
 		}
 	}
 	size := opts.chunkBytes()
-	if _, packed := t.src.(*unpacker); !packed && split.Entity.Size() > 0 { // small files need small buffers
+	if _, packed := t.src.(*unpack.Unpacker); !packed && split.Entity.Size() > 0 { // small files need small buffers
 		size = int(min(int64(size), max(split.Entity.Size()+1, smallChunk)))
 	}
 	t.cut = &chunker{r: text, cut: t.format.begin(head), size: size, max: opts.maxRecordBytes(), text: !t.raw,
@@ -102,7 +104,7 @@ func (t *textInput) headerOfFile(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	text = validUTF8(trimBOM(text))
+	text = record.ValidText(trimBOM(text))
 	t.cut.cut.unify(text)
 	h := t.format.head()
 	t.header, _ = h.take(&chunk{data: text})
@@ -111,7 +113,7 @@ func (t *textInput) headerOfFile(ctx context.Context) error {
 
 func (t *textInput) checkHeader() error {
 	if twice := Duplicates(t.header); twice != "" {
-		return fault.InvalidInput("%s in the header of input [%s]", twice, shownName(t.in.name()))
+		return fault.InvalidInput("%s in the header of input [%s]", twice, record.ShownName(t.in.name()))
 	}
 	return nil
 }
@@ -170,7 +172,7 @@ func (t *textInput) tellMalformed() {
 		}
 	}
 	t.in.opts.OnNotice(&Notice{Path: t.in.name(), Count: count,
-		Text: fmt.Sprintf("[%d] sequences of bytes are no UTF-8 and were replaced by U+FFFD, the first on line [%d]", count, line)})
+		Text: fmt.Sprintf("[%d] byte sequences are not UTF-8 and were replaced by U+FFFD, the first on line [%d]", count, line)})
 }
 
 func (t *textInput) close() error {

@@ -59,7 +59,7 @@ func (c *webHDFS) status(ctx context.Context, at string) (s *hdfsStatus, found b
 		Status *hdfsStatus `json:"FileStatus"`
 	}
 	if found, err = c.ask(ctx, at, "GETFILESTATUS", &w); err == nil && found && w.Status == nil {
-		return nil, false, fault.Unavailable("Input [%s] could not be read: its name node gave no [FileStatus]", c.name(at))
+		return nil, false, fault.Unavailable("Input [%s] could not be read: its name node returned no [FileStatus]", c.name(at))
 	}
 	return w.Status, found, err
 }

@@ -1,12 +1,12 @@
-// Package invariant states what must hold inside Henge, and decides what happens when it does not.
+// Package invariant checks the internal invariants of Henge.
 //
-// A build with the tag "invariants" (what CI and developers run) panics at once, with the broken
-// rule in the message. A plain build does not spend time on checks in hot loops, and turns a broken
-// rule that it does notice into a defensive fault, so that one query fails and not the process.
+// A build with the tag "invariants", which CI and developers use, panics with the violated rule in
+// the message. A plain build skips checks in hot loops, and converts other violations into a
+// defensive fault, so that one query fails and not the process.
 //
-// Check is for assertions whose failure has no answer of its own; Failed is for the default branch
-// of a switch and other places which must return something. Wrong input from outside is never an
-// invariant: that is a fault of package fault.
+// Check is for assertions after which the code cannot return an error; Failed is for the default
+// branch of a switch and other code that must return one. Invalid external input is never an
+// invariant: it is a fault of package fault.
 package invariant
 
 import (

@@ -1,12 +1,10 @@
-// Package jsontext reads JSON as text: it walks over a text and finds values in it by their paths,
-// without building anything.
+// Package jsontext reads JSON text: it finds values by their paths, without building a document.
 //
-// Values of COMPLEX<json> are such texts. Package expr asks them for values (JSON_VALUE and its
-// family), and package segment stores what stands at their paths as columns; what a path means,
-// what a number is and what a string's text is, both learn here, so that a column of a path and the
-// text that it comes from can't tell different things.
+// Values of COMPLEX<json> are JSON text. Package expr extracts values from them (JSON_VALUE and
+// similar functions), and package segment stores the values of their paths as columns. Both use the
+// rules of this package for paths, numbers and strings, so that a path column and the JSON text
+// always agree.
 //
-// A raw value is the part of the text that it stands in, a string's with quotes and escapes. Texts
-// need not be well formed: what is not is reported wherever it shows, and nothing here fails on any
-// input.
+// A raw value is a slice of the JSON text; strings include quotes and escapes. Malformed text is
+// reported where it is found; no input makes a function panic.
 package jsontext

@@ -10,15 +10,15 @@ import (
 )
 
 // Unmarshal is json.Unmarshal for what a client wrote: a member is the one that its name is, letter
-// by letter. encoding/json takes "Limit" for "limit", too, where the reference sees an unknown
-// member, which means nothing.
+// by letter. encoding/json takes "Limit" for "limit", too, where Druid sees an unknown member,
+// which means nothing. See quirk Q012.
 func Unmarshal(text []byte, into any) error { return json.Unmarshal(Exact(text, into), into) }
 
 // Exact returns text so that encoding/json reads no member into the value whose name is another's
 // but for the case: such names are changed to ones that nothing has, which are as long, so that
 // places in text stay. Parts that read themselves are left to themselves. So are members changed
-// that are an empty text where a number or a truth value may be left out: that is none, as in the
-// reference.
+// that are an empty text where a number or a truth value may be left out: that is none, as in
+// Druid. See quirk Q012.
 func Exact(text []byte, into any) []byte {
 	e := exact{text: string(text)}
 	e.value(0, reflect.TypeOf(into).Elem())

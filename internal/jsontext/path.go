@@ -45,7 +45,7 @@ func (p Path) Members() (string, bool) {
 }
 
 // ParsePath reads $, .name, ['name'], ["name"] and [n]. The root is also what nothing stands for,
-// and a dot at the end of a path stands for nothing, as in the reference.
+// and a dot at the end of a path stands for nothing, as in Druid. See quirk Q012.
 func ParsePath(path string) (Path, error) {
 	refuse := func(format string, args ...any) error {
 		return fault.InvalidInput("JSONPath [%s] is invalid, "+format, append([]any{path}, args...)...)

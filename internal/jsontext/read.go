@@ -12,11 +12,11 @@ import (
 // maxConverted is how many scalars of one text are converted: each costs another reading.
 const maxConverted = 200
 
-// Read reads what a client wrote into a value. As in the reference system a scalar may be of
-// another JSON type where that says the same: "5" and 5.0 for 5, "true" and 1 for true, 5 for "5";
-// a fraction that stands for a whole number is cut, and an empty text is no value. A member is the
-// one that its name is, letter by letter, as for Unmarshal. Errors are those of encoding/json;
-// their places count what was converted before them.
+// Read reads what a client wrote into a value. As in Druid a scalar may be of another JSON type
+// where that says the same: "5" and 5.0 for 5, "true" and 1 for true, 5 for "5"; a fraction that
+// stands for a whole number is cut, and an empty text is no value. A member is the one that its
+// name is, letter by letter, as for Unmarshal. Errors are those of encoding/json; their places
+// count what was converted before them. See quirk Q012.
 func Read(text []byte, into any) error {
 	text = Exact(text, into)
 	for range maxConverted {

@@ -48,18 +48,18 @@ func (c *Client) Reload() (bool, error) {
 		return false, err
 	}
 	config := &tls.Config{MinVersion: least, Time: c.o.Now}
+	next := &serving{config: config}
 	if c.o.Trust.Given() {
 		list, err := c.o.Trust.Trusted()
 		if err != nil {
 			return false, err
 		}
-		config.RootCAs = x509.NewCertPool()
+		next.trusted, config.RootCAs = list, x509.NewCertPool()
 		for _, t := range list {
 			config.RootCAs.AddCert(t)
 			sum.Write(t.Raw)
 		}
 	}
-	next := &serving{config: config}
 	if c.o.Key.Given() {
 		pair, err := c.o.Key.Pair()
 		if err != nil {

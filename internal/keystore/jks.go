@@ -14,14 +14,14 @@ import (
 // loadJKS reads a store, and checks its sum if there is a password, as Java does.
 func (s *Store) loadJKS(data []byte) (keystore.KeyStore, error) {
 	const sum = sha1.Size
-	if s.Password == "" && len(data) > sum {
+	if s.Password.IsZero() && len(data) > sum {
 		h := sha1.New() //nolint:gosec // the format of JKS
 		h.Write([]byte("Mighty Aphrodite"))
 		h.Write(data[:len(data)-sum])
 		data = h.Sum(bytes.Clone(data[:len(data)-sum]))
 	}
 	entries := keystore.New(keystore.WithOrderedAliases())
-	if err := entries.Load(bytes.NewReader(data), []byte(s.Password)); err != nil {
+	if err := entries.Load(bytes.NewReader(data), []byte(s.Password.Reveal())); err != nil {
 		return entries, problem(s.Names.Path, "file [%s] is damaged, or [%s] is not its password", s.Path, s.Names.Password)
 	}
 	return entries, nil
@@ -56,7 +56,7 @@ func (s *Store) pairJKS(data []byte) (*tls.Certificate, error) {
 		if !entries.IsPrivateKeyEntry(alias) || s.Alias != "" && !strings.EqualFold(alias, s.Alias) {
 			continue
 		}
-		entry, err := entries.GetPrivateKeyEntry(alias, []byte(cmp.Or(s.KeyPassword, s.Password)))
+		entry, err := entries.GetPrivateKeyEntry(alias, []byte(cmp.Or(s.KeyPassword, s.Password).Reveal()))
 		if err != nil {
 			return nil, problem(s.Names.Path, "the key of file [%s] is damaged, or [%s] is not its password", s.Path, s.keyPassword())
 		}
@@ -74,7 +74,7 @@ func (s *Store) pairJKS(data []byte) (*tls.Certificate, error) {
 		}
 		pair, ok := assemble(key, chain)
 		if !ok {
-			return nil, problem(s.Names.Path, "none of the certificates of file [%s] is that of its private key", s.Path)
+			return nil, problem(s.Names.Path, "no certificate of file [%s] belongs to its private key", s.Path)
 		}
 		return pair, nil
 	}

@@ -231,7 +231,8 @@ func (l *Listener) refuse(conn net.Conn, err error) {
 		peer = host
 	}
 	if l.mayLog(peer) {
-		l.log.Warn("a TLS handshake failed; this peer is not logged again for a minute", "peer", peer, "port", port(conn.LocalAddr()), "reason",
+		l.log.Warn("TLS handshake failed; further failures of this peer are not logged for "+
+			"a minute", "peer", peer, "port", port(conn.LocalAddr()), "reason",
 			why)
 	}
 }

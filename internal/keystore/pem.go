@@ -59,7 +59,7 @@ func (s *Store) pairPEM(property string, files []file) (*tls.Certificate, error)
 	if !found {
 		return nil, problem(property, "there is no certificate in PEM format")
 	}
-	return nil, problem(property, "none of the certificates is that of the private key")
+	return nil, problem(property, "no certificate belongs to the private key")
 }
 
 // keyPEM returns the first private key, or that of the file that the alias names.
@@ -78,10 +78,10 @@ func (s *Store) keyPEM(property string, files []file) (crypto.PrivateKey, error)
 			if !strings.HasSuffix(block.Type, "PRIVATE KEY") {
 				continue
 			}
-			if key := readKey(block, s.KeyPassword); key != nil {
+			if key := readKey(block, s.KeyPassword.Reveal()); key != nil {
 				return key, nil
 			}
-			if key := readKey(block, s.Password); key != nil {
+			if key := readKey(block, s.Password.Reveal()); key != nil {
 				return key, nil
 			}
 			return nil, problem(property, "the private key is not readable, or [%s] is not its password", s.keyPassword())

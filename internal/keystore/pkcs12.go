@@ -13,7 +13,7 @@ import (
 )
 
 func (s *Store) trustedPKCS12(data []byte) ([]*x509.Certificate, error) {
-	out, err := pkcs12.DecodeTrustStore(data, s.Password)
+	out, err := pkcs12.DecodeTrustStore(data, s.Password.Reveal())
 	if err == nil {
 		return out, nil
 	}
@@ -29,7 +29,7 @@ func (s *Store) notPKCS12(err error) error {
 		return problem(s.Names.Path, "file [%s] has no certificate that is marked as trusted; keytool -importcert marks them",
 			s.Path)
 	}
-	return problem(s.Names.Path, "file [%s] is no store of type [%s], or [%s] is not its password", s.Path, cmp.Or(s.Kind, "PKCS12"),
+	return problem(s.Names.Path, "file [%s] is not a store of type [%s], or [%s] is not its password", s.Path, cmp.Or(s.Kind, "PKCS12"),
 		s.Names.Password)
 }
 
@@ -38,11 +38,11 @@ func (s *Store) notPKCS12(err error) error {
 func (s *Store) pairPKCS12(data []byte) (*tls.Certificate, error) {
 	// The library finds several keys, and their aliases, only by a function that does not know all
 	// kinds of keys. A file with one key is read by the one that does.
-	blocks, several := pkcs12.ToPEM(data, s.Password) //nolint:staticcheck // the other functions read one key only
+	blocks, several := pkcs12.ToPEM(data, s.Password.Reveal()) //nolint:staticcheck // the other functions read one key only
 	if several == nil {
 		return s.chosen(blocks)
 	}
-	key, leaf, rest, err := pkcs12.DecodeChain(data, s.Password)
+	key, leaf, rest, err := pkcs12.DecodeChain(data, s.Password.Reveal())
 	if err != nil {
 		switch {
 		case strings.Contains(err.Error(), "private key missing"):
@@ -54,7 +54,7 @@ func (s *Store) pairPKCS12(data []byte) (*tls.Certificate, error) {
 	}
 	pair, ok := assemble(key, append([]*x509.Certificate{leaf}, rest...))
 	if !ok {
-		return nil, problem(s.Names.Path, "none of the certificates of file [%s] is that of its private key", s.Path)
+		return nil, problem(s.Names.Path, "no certificate of file [%s] belongs to its private key", s.Path)
 	}
 	return pair, nil
 }
@@ -92,5 +92,5 @@ func (s *Store) chosen(blocks []*pem.Block) (*tls.Certificate, error) {
 			return pair, nil
 		}
 	}
-	return nil, problem(s.Names.Path, "none of the certificates of file [%s] is that of its private key", s.Path)
+	return nil, problem(s.Names.Path, "no certificate of file [%s] belongs to its private key", s.Path)
 }

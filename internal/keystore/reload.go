@@ -18,9 +18,9 @@ func Follow(ctx context.Context, c clock.Clock, period time.Duration, log *slog.
 			changed, err := r.Reload()
 			switch {
 			case err != nil:
-				log.WarnContext(ctx, "certificates can't be reloaded; the ones in use stay in use", "error", err)
+				log.WarnContext(ctx, "failed to reload certificates; using the current ones", "error", err)
 			case changed:
-				log.InfoContext(ctx, "certificates were reloaded")
+				log.InfoContext(ctx, "certificates reloaded")
 			}
 		}
 	}

@@ -27,7 +27,7 @@ func readRevoked(path, property string) (*revoked, []byte, error) {
 	if !bytes.Contains(data, []byte("-----BEGIN ")) {
 		list, err := x509.ParseRevocationList(data)
 		if err != nil {
-			return nil, nil, problem(property, "file [%s] is no list of revoked certificates", path)
+			return nil, nil, problem(property, "file [%s] is not a list of revoked certificates", path)
 		}
 		out.lists = append(out.lists, list)
 		return out, data, nil
@@ -47,7 +47,7 @@ func readRevoked(path, property string) (*revoked, []byte, error) {
 		out.lists = append(out.lists, list)
 	}
 	if len(out.lists) == 0 {
-		return nil, nil, problem(property, "file [%s] is no list of revoked certificates", path)
+		return nil, nil, problem(property, "file [%s] is not a list of revoked certificates", path)
 	}
 	return out, data, nil
 }

@@ -59,6 +59,7 @@ type Server struct {
 type serving struct {
 	config  *tls.Config
 	expires time.Time
+	trusted []*x509.Certificate // the authorities of the other side that a file names
 	sum     [sha256.Size]byte
 }
 
@@ -79,7 +80,7 @@ func (s *Server) Reload() (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	config := &tls.Config{Certificates: []tls.Certificate{*pair}, NextProtos: []string{"http/1.1"}, Time: s.o.Now}
+	config := &tls.Config{Certificates: []tls.Certificate{*pair}, NextProtos: []string{"h2", "http/1.1"}, Time: s.o.Now}
 	if err := s.o.Choice.apply(config); err != nil {
 		return false, err
 	}
@@ -87,12 +88,12 @@ func (s *Server) Reload() (bool, error) {
 	for _, c := range pair.Certificate {
 		sum.Write(c)
 	}
+	next := &serving{config: config, expires: expiry(pair)}
 	if s.o.Demand != NoCertificate {
-		if err := s.demand(config, sum); err != nil {
+		if err := s.demand(next, sum); err != nil {
 			return false, err
 		}
 	}
-	next := &serving{config: config, expires: expiry(pair)}
 	sum.Sum(next.sum[:0])
 	if before := s.now.Load(); before != nil && before.sum == next.sum {
 		return false, nil
@@ -102,7 +103,8 @@ func (s *Server) Reload() (bool, error) {
 }
 
 // demand has clients show certificates.
-func (s *Server) demand(config *tls.Config, sum interface{ Write([]byte) (int, error) }) error {
+func (s *Server) demand(next *serving, sum interface{ Write([]byte) (int, error) }) error {
+	config := next.config
 	config.ClientAuth = tls.VerifyClientCertIfGiven
 	if s.o.Demand == RequireCertificate {
 		config.ClientAuth = tls.RequireAndVerifyClientCert
@@ -112,7 +114,7 @@ func (s *Server) demand(config *tls.Config, sum interface{ Write([]byte) (int, e
 		if err != nil {
 			return err
 		}
-		config.ClientCAs = x509.NewCertPool()
+		next.trusted, config.ClientCAs = list, x509.NewCertPool()
 		for _, c := range list {
 			config.ClientCAs.AddCert(c)
 			_, _ = sum.Write(c.Raw) // it is a hash

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/hengedb/henge/internal/clock"
+	"github.com/hengedb/henge/internal/secret"
 	"github.com/hengedb/henge/internal/testkit/certs"
 )
 
@@ -108,7 +109,7 @@ func ask(t *testing.T, o ClientOptions, address string) error {
 }
 
 func asText(p *certs.Pair, t testing.TB) Store {
-	return Store{Chain: p.ChainPEM(), Key: p.KeyPEM(t), Names: names}
+	return Store{Chain: p.ChainPEM(), Key: secret.NewText(p.KeyPEM(t)), Names: names}
 }
 
 func trust(p *certs.Pair) Store { return Store{Chain: p.ChainPEM(), Names: names} }
@@ -199,9 +200,9 @@ func TestServersThatAreRefused(t *testing.T) {
 		{"no list", ServerOptions{Key: key, Demand: RequestCertificate, CRL: filepath.Join(folder, "no"), CRLName: "crlPath"}, "crlPath",
 			"not readable"},
 		{"list that is none", ServerOptions{Key: key, Demand: RequestCertificate, CRL: noise, CRLName: "crlPath"}, "crlPath",
-			"is no list of revoked"},
+			"is not a list of revoked"},
 		{"trust that is none", ServerOptions{Key: key, Demand: RequestCertificate, Trust: Store{Path: noise, Names: names}}, names.Path,
-			"is no store"},
+			"is not a store"},
 		{"unknown protocol", ServerOptions{Key: key, Choice: choice(Choice{IncludeProtocols: []string{"TLSv2"}})}, "includeProtocols",
 			"[TLSv2] is unknown"},
 		{"old protocols only", ServerOptions{Key: key, Choice: choice(Choice{IncludeProtocols: []string{"TLSv1"}})}, "includeProtocols",

@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/hengedb/henge/internal/secret"
 )
 
 const (
@@ -37,15 +39,17 @@ type Store struct {
 	// Kind is one of Kinds in any case; "": whatever the file is.
 	Kind string
 	// Path is a file. With PEM it may also be a folder, or several files with commas between them.
-	Path, Password string
+	Path     string
+	Password secret.Text
 	// Alias chooses one of several keys; "": the first. In PEM it is the name of the key's file,
 	// without the ending.
 	Alias string
 	// KeyPassword is that of the key; "": that of the store.
-	KeyPassword string
+	KeyPassword secret.Text
 	// Chain and Key are PEM text, in place of a file.
-	Chain, Key string
-	Names      Names
+	Chain string
+	Key   secret.Text
+	Names Names
 }
 
 // Problem is what keeps a store from being used. It never holds a secret.
@@ -65,7 +69,7 @@ func problem(property, why string, args ...any) error {
 }
 
 // Given reports whether there is a store at all.
-func (s *Store) Given() bool { return s.Path != "" || s.Chain != "" || s.Key != "" }
+func (s *Store) Given() bool { return s.Path != "" || s.Chain != "" || !s.Key.IsZero() }
 
 // file is one file of a store, or one text.
 type file struct {
@@ -198,16 +202,36 @@ func (s *Store) Roots() (*x509.CertPool, error) {
 	return pool, nil
 }
 
+// Added returns the authorities of the machine and the trusted certificates; nil, where there is no
+// store: those of the machine.
+func (s *Store) Added() (*x509.CertPool, error) {
+	if !s.Given() {
+		return nil, nil
+	}
+	list, err := s.Trusted()
+	if err != nil {
+		return nil, err
+	}
+	pool, err := x509.SystemCertPool()
+	if err != nil { // the machine has none
+		pool = x509.NewCertPool()
+	}
+	for _, c := range list {
+		pool.AddCert(c)
+	}
+	return pool, nil
+}
+
 // Pair returns a key with its chain of certificates.
 func (s *Store) Pair() (*tls.Certificate, error) {
 	if s.Path == "" {
-		if s.Chain == "" || s.Key == "" {
+		if s.Chain == "" || s.Key.IsZero() {
 			return nil, problem(s.Names.Key, "[%s] and [%s] go together", s.Names.Chain, s.Names.Key)
 		}
 		if _, err := readCertificates(s.Names.Key, []file{{data: []byte(s.Chain)}}); err != nil {
 			return nil, err
 		}
-		return s.pairPEM(s.Names.Key, []file{{data: []byte(s.Chain)}, {data: []byte(s.Key)}})
+		return s.pairPEM(s.Names.Key, []file{{data: []byte(s.Chain)}, {data: []byte(s.Key.Reveal())}})
 	}
 	files, err := s.read()
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hengedb/henge/internal/secret"
 	"github.com/hengedb/henge/internal/testkit/certs"
 )
 
@@ -60,7 +61,7 @@ func newFolder(t testing.TB) *folder {
 
 func TestPairs(t *testing.T) {
 	f := newFolder(t)
-	const right, keyRight = certs.StorePassword, certs.KeyPassword
+	right, keyRight, wrong := secret.NewText(certs.StorePassword), secret.NewText(certs.KeyPassword), secret.NewText("wr0ng")
 	for _, c := range []struct {
 		name  string
 		store Store
@@ -75,7 +76,7 @@ func TestPairs(t *testing.T) {
 		{"encrypted PEM, password of the store", Store{Path: "hidden.pem", Password: keyRight}, "localhost", 2, "", ""},
 		{"folder", Store{Path: "tree", Kind: "PEM", Alias: "tls"}, "localhost", 2, "", ""},
 		{"folder, other alias", Store{Path: "tree", Alias: "other"}, "other.example.com", 1, "", ""},
-		{"text", Store{Chain: f.chain, Key: f.key}, "localhost", 2, "", ""},
+		{"text", Store{Chain: f.chain, Key: secret.NewText(f.key)}, "localhost", 2, "", ""},
 		{"JKS", Store{Path: "keys.jks", Kind: "jks", Password: right, KeyPassword: keyRight}, "localhost", 2, "", ""},
 		{"JKS by alias", Store{Path: "keys.jks", Password: right, KeyPassword: keyRight, Alias: "two"}, "other.example.com", 1, "", ""},
 		{"JKS, unchecked", Store{Path: "keys.jks", KeyPassword: keyRight}, "localhost", 2, "", ""},
@@ -85,23 +86,23 @@ func TestPairs(t *testing.T) {
 		{"unknown type", Store{Path: "both.pem", Kind: "bks"}, "", 0, names.Kind, "type [bks] is unknown"},
 		{"no file", Store{Path: "missing.pem"}, "", 0, names.Path, "is not readable"},
 		{"folder without PEM", Store{Path: "bare"}, "", 0, names.Path, "has no file that ends in"},
-		{"encrypted PEM, wrong password", Store{Path: "hidden.pem", KeyPassword: "wr0ng"}, "", 0, names.Path,
+		{"encrypted PEM, wrong password", Store{Path: "hidden.pem", KeyPassword: wrong}, "", 0, names.Path,
 			"[s.keyManagerPassword] is not its password"},
 		{"PEM without a key", Store{Path: "chain.pem"}, "", 0, names.Path, "no private key"},
 		{"PEM without a certificate", Store{Path: "key.pem"}, "", 0, names.Path, "no certificate"},
-		{"PEM of two", Store{Path: "wrong.pem"}, "", 0, names.Path, "none of the certificates is that of the private key"},
+		{"PEM of two", Store{Path: "wrong.pem"}, "", 0, names.Path, "no certificate belongs to the private key"},
 		{"PEM that is none", Store{Path: "noise", Kind: "pem"}, "", 0, names.Path, "no private key"},
 		{"folder, no such alias", Store{Path: "tree", Alias: "third"}, "", 0, names.Alias, "no key with the alias [third]"},
 		{"text without a key", Store{Chain: f.chain}, "", 0, names.Key, "go together"},
-		{"JKS, wrong password", Store{Path: "keys.jks", Password: "wr0ng"}, "", 0, names.Path, "[s.keyStorePassword] is not its password"},
-		{"JKS, wrong password of the key", Store{Path: "keys.jks", Password: right, KeyPassword: "wr0ng"}, "", 0, names.Path,
+		{"JKS, wrong password", Store{Path: "keys.jks", Password: wrong}, "", 0, names.Path, "[s.keyStorePassword] is not its password"},
+		{"JKS, wrong password of the key", Store{Path: "keys.jks", Password: right, KeyPassword: wrong}, "", 0, names.Path,
 			"[s.keyManagerPassword] is not its password"},
 		{"JKS, no such alias", Store{Path: "keys.jks", Password: right, KeyPassword: keyRight, Alias: "three"}, "", 0, names.Alias,
 			"alias [three]"},
 		{"JKS without a key", Store{Path: "trust.jks", Password: right}, "", 0, names.Path, "has no key"},
-		{"PKCS#12, wrong password", Store{Path: "key.p12", Password: "wr0ng"}, "", 0, names.Path, "[s.keyStorePassword] is not its password"},
+		{"PKCS#12, wrong password", Store{Path: "key.p12", Password: wrong}, "", 0, names.Path, "[s.keyStorePassword] is not its password"},
 		{"PKCS#12 without a key", Store{Path: "trust.p12", Password: right}, "", 0, names.Path, "has no key"},
-		{"noise", Store{Path: "noise", Password: right}, "", 0, names.Path, "is no store of type [PKCS12]"},
+		{"noise", Store{Path: "noise", Password: right}, "", 0, names.Path, "is not a store of type [PKCS12]"},
 	} {
 		s := c.store
 		s.Names = names
@@ -145,14 +146,14 @@ func TestTrusted(t *testing.T) {
 		{"JKS", "trust.jks", certs.StorePassword, 1, ""},
 		{"PKCS#12", "trust.p12", certs.StorePassword, 1, ""},
 		{"no file", "missing", "", 0, "not readable"},
-		{"empty", "empty.pem", "", 0, "is no store of type [PKCS12]"},
+		{"empty", "empty.pem", "", 0, "is not a store of type [PKCS12]"},
 		{"broken", "broken.pem", "", 0, "certificate [1] of the PEM text is not readable"},
 		{"JKS, wrong password", "trust.jks", "wr0ng", 0, "is not its password"},
 		{"PKCS#12, wrong password", "trust.p12", "wr0ng", 0, "is not its password"},
 		{"JKS of a key", "keys.jks", certs.StorePassword, 0, "has no trusted certificate"},
 		{"PKCS#12 of a key", "key.p12", certs.StorePassword, 0, "s.keyStorePassword] is not its password"},
 	} {
-		s := Store{Path: filepath.Join(f.path, c.path), Password: c.password, Names: names}
+		s := Store{Path: filepath.Join(f.path, c.path), Password: secret.NewText(c.password), Names: names}
 		list, err := s.Trusted()
 		checkProblem(t, c.name, err, names.Path, c.why)
 		if len(list) != c.count {
@@ -184,7 +185,7 @@ func TestStoresOfOthers(t *testing.T) {
 	}
 	pair := func(name, alias, password, host string, chain int) {
 		t.Helper()
-		s := Store{Path: filepath.Join(f.path, name), Password: password, Alias: alias, Names: names}
+		s := Store{Path: filepath.Join(f.path, name), Password: secret.NewText(password), Alias: alias, Names: names}
 		p, err := s.Pair()
 		if err != nil {
 			t.Errorf("%s, %s: %v", name, alias, err)
@@ -209,7 +210,7 @@ func TestStoresOfOthers(t *testing.T) {
 			pair(store, "SECOND", "changeit", "second.example.com", 1)
 			run("keytool", "-J-XX:TieredStopAtLevel=1", "-importcert", "-noprompt", "-alias", "root", "-file", "trust.pem", "-storetype", kind,
 				"-keystore", "trust-"+store, "-storepass", "changeit")
-			s := Store{Path: filepath.Join(f.path, "trust-"+store), Password: "changeit", Names: names}
+			s := Store{Path: filepath.Join(f.path, "trust-"+store), Password: secret.NewText("changeit"), Names: names}
 			if list, err := s.Trusted(); err != nil || len(list) != 1 || list[0].Subject.CommonName != "root" {
 				t.Errorf("trust of %s: %v, %v", kind, list, err)
 			}

@@ -9,15 +9,15 @@ import (
 	"github.com/hengedb/henge/internal/segment"
 )
 
-// Gone says that a segment is not served here: it was closed, or its task has ended.
+// Gone means that a segment is not served here, because it was closed or its task has ended.
 type Gone struct {
 	ID string `json:"id"`
-	// Number is the number of the change stream from which on the segment is found among the used
-	// ones; 0: it was not published, as far as is known.
+	// Number is the change number from which on the segment is a used segment; 0: it was not
+	// published, as far as known.
 	Number int64 `json:"number,omitempty"`
 }
 
-// Error says so.
+// Error returns the message.
 func (g *Gone) Error() string { return fmt.Sprintf("live segment [%s] is gone", g.ID) }
 
 // gone returns the fault of a segment that is not there. Who asked pins a newer state and asks
@@ -26,10 +26,10 @@ func gone(id string, number int64) error {
 	return fault.Unavailable("Live segment [%s] is not served here any longer", id).WithCause(&Gone{id, number})
 }
 
-// Acquire returns the rows of a segment as they are now, for a query that pins a number of the
-// change stream and does not find the segment among the used ones of it. There are none for a query
-// that pins the number of the segment's publication or a later one. The caller releases the
-// readers. The fault of a segment that is not there has a Gone.
+// Acquire returns the current rows of a segment, for a query that pins a change number and does not
+// find the segment among the used segments at that number. It returns no rows if the pinned number
+// is the number of the segment's publication or a later one. The caller releases the readers. The
+// fault of a missing segment wraps a Gone.
 func (s *Set) Acquire(ctx context.Context, id string, pinned int64) ([]segment.Reader, error) {
 	for {
 		open := s.find(id)
@@ -72,8 +72,8 @@ func (s *Set) Acquire(ctx context.Context, id string, pinned int64) ([]segment.R
 	}
 }
 
-// AcquireUsed returns the rows of a segment for a query that finds it among the used ones. The
-// caller releases the readers.
+// AcquireUsed returns the rows of a segment for a query that finds the segment among the used
+// segments. The caller releases the readers.
 func (s *Set) AcquireUsed(id string) ([]segment.Reader, error) {
 	var published []*Segment
 	for _, g := range s.find(id) {

@@ -8,9 +8,9 @@ import (
 	"github.com/hengedb/henge/internal/segment"
 )
 
-// Finish makes one file at path of all rows, sorted, and rolled up if the segment is. No rows are
-// appended after it began. When it returns queries read that file, which stays when the segment is
-// closed: it belongs to the caller. After an error Finish can be tried again.
+// Finish writes all rows into one file at path, sorted, and rolled up if the segment is. No rows
+// can be appended after it has begun. When it returns, queries read that file. The file belongs to
+// the caller and remains when the segment is closed. After an error Finish can be called again.
 func (g *Segment) Finish(ctx context.Context, path string) (*segment.Info, error) {
 	g.persisting.Lock()
 	defer g.persisting.Unlock()

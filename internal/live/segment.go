@@ -12,9 +12,9 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// Segment is a segment that is filled. Its methods are safe for use by many goroutines.
+// Segment is a growing segment. Its methods are safe for use by many goroutines.
 //
-// Locks are taken in the order persisting, appending, mu. A reader takes mu alone.
+// Locks are acquired in the order persisting, appending, mu. A reader acquires only mu.
 type Segment struct {
 	set       *Set
 	o         SegmentOptions
@@ -26,12 +26,12 @@ type Segment struct {
 
 	mu struct {
 		sync.Mutex
-		parts    []part // in the order of their rows
-		growing  growing
-		columns  []segment.ColumnSpec
-		told     int64 // rows of the last announcement
-		finished bool
-		closed   bool
+		parts     []part // in the order of their rows
+		growing   growing
+		columns   []segment.ColumnSpec
+		announced int64 // rows of the last announcement
+		finished  bool
+		closed    bool
 		// inFlight is closed when the outcome of a publication is known; nil: there is none. Its number
 		// is greater than after, if that is not negative. number is that of one that has succeeded.
 		inFlight      chan struct{}
@@ -42,10 +42,10 @@ type Segment struct {
 // ID returns the id of the segment.
 func (g *Segment) ID() timeline.SegmentID { return g.o.ID }
 
-// Append adds the rows of batch, all or none. Columns describe those of the batch, in order; there
-// may be more than before, fewer, and of wider types. The batch is not kept. It belongs to one
-// goroutine at a time. A fault with ErrMemory says that the budget refuses: Persist this segment or
-// another, and append again.
+// Append adds all rows of batch, or none. columns describe the columns of the batch, in order.
+// Columns may be added, be missing, or have wider types than before. Append does not retain the
+// batch. It is called by one goroutine at a time. A fault with ErrMemory means that the budget is
+// exhausted: Persist this segment or another one, and append again.
 func (g *Segment) Append(ctx context.Context, batch *vector.Batch, columns []segment.ColumnSpec) error {
 	if len(columns) != len(batch.Cols) {
 		return fault.Defensive("Batch of [%d] columns was appended with descriptions of [%d]", len(batch.Cols), len(columns))
@@ -154,8 +154,8 @@ func (g *Segment) noteAppended(at growing, columns []segment.ColumnSpec) bool {
 		}
 	}
 	rows := g.rowsLocked()
-	if rows > 0 && (changed || rows >= 2*g.mu.told) {
-		g.mu.told = rows
+	if rows > 0 && (changed || rows >= 2*g.mu.announced) {
+		g.mu.announced = rows
 		return true
 	}
 	return false
@@ -169,14 +169,14 @@ func (g *Segment) rowsLocked() int64 {
 	return int64(rows)
 }
 
-// Rows returns how many rows can be read.
+// Rows returns the number of readable rows.
 func (g *Segment) Rows() int64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.rowsLocked()
 }
 
-// RowsInMemory returns how many rows were not persisted yet.
+// RowsInMemory returns the number of rows that were not persisted.
 func (g *Segment) RowsInMemory() int64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -189,7 +189,7 @@ func (g *Segment) RowsInMemory() int64 {
 	return int64(rows)
 }
 
-// Bytes returns the memory that rows take.
+// Bytes returns the memory of the rows.
 func (g *Segment) Bytes() int64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -200,15 +200,15 @@ func (g *Segment) Bytes() int64 {
 	return total
 }
 
-// Columns returns the columns of all rows, in the order in which they came. The caller does not
-// change them.
+// Columns returns the columns of all rows, in the order of their first occurrence. The caller must
+// not change them.
 func (g *Segment) Columns() []segment.ColumnSpec {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.mu.columns
 }
 
-// Finished reports whether the segment is one file.
+// Finished reports whether the segment is a single file.
 func (g *Segment) Finished() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -223,7 +223,9 @@ func (g *Segment) announcement() *Announcement {
 	if rows == 0 || g.mu.closed {
 		return nil
 	}
-	return &Announcement{ID: g.o.ID, Shard: g.o.Shard, TaskID: g.o.TaskID, Columns: g.mu.columns, Rows: rows, Number: g.mu.number}
+	return &Announcement{
+		ID: g.o.ID, Shard: g.o.Shard, TaskID: g.o.TaskID, Priority: g.o.Priority, Columns: g.mu.columns, Rows: rows, Number: g.mu.number,
+	}
 }
 
 // readers returns all parts as they are now; false: the segment is closed.
@@ -242,7 +244,7 @@ func (g *Segment) readers() ([]segment.Reader, bool) {
 	return out, true
 }
 
-// Persist makes a file of what is in memory. Rows are appended and read meanwhile.
+// Persist writes the rows in memory to a file. Rows can be appended and read meanwhile.
 func (g *Segment) Persist(ctx context.Context) error {
 	g.persisting.Lock()
 	defer g.persisting.Unlock()
@@ -313,8 +315,8 @@ func (g *Segment) replace(old []part, file part) {
 	}
 }
 
-// Close ends the service of the segment: it is withdrawn, and its files are removed, those of a
-// published one after a while. Queries that read it go on.
+// Close withdraws the segment and removes its files; if the segment was published, after a delay.
+// Running queries can finish reading it.
 func (g *Segment) Close() {
 	g.appending.Lock()
 	defer g.appending.Unlock()
@@ -350,13 +352,13 @@ func (g *Segment) outcome() outcome {
 	return outcome{g.mu.inFlight, g.mu.after, g.mu.number}
 }
 
-// Publish calls commit, which publishes the finished segment and returns the number of the change
-// stream from which on it is used. Queries that may stand behind it wait meanwhile.
+// Publish calls commit, which publishes the finished segment and returns the change number from
+// which on it is used. Queries that may depend on it wait meanwhile.
 func (g *Segment) Publish(commit func() (number int64, err error)) error {
 	return Publish([]*Segment{g}, commit)
 }
 
-// Publish is Segment.Publish for several segments that one commit publishes.
+// Publish is like Segment.Publish, for several segments that one commit publishes.
 func Publish(segments []*Segment, commit func() (number int64, err error)) (err error) {
 	number := int64(0)
 	for _, g := range segments {

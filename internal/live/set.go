@@ -19,28 +19,29 @@ import (
 	"github.com/hengedb/henge/internal/timeline"
 )
 
-// Options are what a Set works with.
+// Options are the settings of a Set.
 type Options struct {
-	// Dir is the directory of spilled rows. It belongs to the Set: what an earlier process left in it
-	// is removed.
+	// Dir is the directory of spilled rows. It belongs to the Set, which removes the files of earlier
+	// processes.
 	Dir string
-	// Memory is what rows are reserved from; nil: they are not counted.
+	// Memory is the budget of rows in memory; nil: they are not counted.
 	Memory *budget.Budget
-	// Announcer is told which segments can be queried; nil: nobody wants to know.
+	// Announcer is notified of the segments that can be queried; may be nil.
 	Announcer Announcer
-	// Number returns a number of the change stream that was reached, from which every publication
-	// that begins later has a greater one. Nil: queries wait for every publication in flight.
+	// Number returns a change number that was reached; publications that begin later have greater
+	// numbers. Nil: queries wait for every publication in flight.
 	Number func() int64
-	// Clock times how long closed segments are served on; nil: the system's.
+	// Clock measures how long closed segments are still served; nil: the system clock.
 	Clock clock.Clock
 	Log   *slog.Logger
 }
 
-// Announcer is told which segments can be queried. Its methods do not wait.
+// Announcer is notified of the segments that can be queried. Its methods do not block.
 type Announcer interface {
-	// Announce says that a segment can be queried, or what has changed since it was said before.
+	// Announce announces that a segment can be queried, or that its announcement has changed.
 	Announce(a Announcement)
-	// Withdraw says that it can't be any more, and under which number it was published; 0: it was not.
+	// Withdraw announces that a segment can't be queried any more. number is the change number of its
+	// publication; 0: it was not published.
 	Withdraw(id timeline.SegmentID, number int64)
 }
 
@@ -49,15 +50,17 @@ type Announcement struct {
 	ID     timeline.SegmentID
 	Shard  timeline.ShardSpec
 	TaskID string
-	// Columns are those it has now, time among them.
+	// Priority is the priority of the task for queries; nil: it has none.
+	Priority *int
+	// Columns are its current columns, including the time.
 	Columns []segment.ColumnSpec
-	// Rows is about how many it has: growth is announced when it has doubled.
+	// Rows is its approximate number of rows. It is announced again when it has doubled.
 	Rows int64
-	// Number is that under which it was published; 0: it is not.
+	// Number is the change number of its publication; 0: it is not published.
 	Number int64
 }
 
-// ErrMemory marks the fault of an Append that the budget refuses.
+// ErrMemory marks the fault of an Append that exceeds the budget.
 var ErrMemory = fmt.Errorf("memory for live rows is refused")
 
 // leavingFor is how long a published segment is served after it was closed, to queries that have
@@ -128,13 +131,15 @@ func (s *Set) path() string {
 	return filepath.Join(s.o.Dir, fmt.Sprintf("%s%d.segment", filePrefix, s.files.Add(1)))
 }
 
-// SegmentOptions say what a segment is.
+// SegmentOptions describe a segment.
 type SegmentOptions struct {
 	ID     timeline.SegmentID
 	Shard  timeline.ShardSpec
 	TaskID string
-	// Segment is how its rows are kept. Columns are not looked at: they come with the rows. Columns of
-	// the sort order that no row has are left out of it.
+	// Priority is the priority of the task among its replicas for queries; nil: it has none.
+	Priority *int
+	// Segment are the storage options. Columns is ignored, because the columns come with the rows.
+	// Sort columns that occur in no row are removed from the sort order.
 	Segment segment.Options
 }
 
@@ -169,7 +174,7 @@ func (s *Set) all() []*Segment {
 	return out
 }
 
-// Close closes all segments, and lets those go that were closed before.
+// Close closes all segments, and releases the segments that were closed before.
 func (s *Set) Close() {
 	for _, g := range s.all() {
 		g.Close()
@@ -271,7 +276,7 @@ func (s *Set) announce(g *Segment) {
 	}
 }
 
-// Announced returns the segments that can be queried, with the rows that they have now, sorted by
+// Announced returns the segments that can be queried, with their current number of rows, sorted by
 // id.
 func (s *Set) Announced() []Announcement {
 	found := map[string]Announcement{}
@@ -290,7 +295,7 @@ func (s *Set) Announced() []Announcement {
 	return out
 }
 
-// Bytes returns the memory that rows take.
+// Bytes returns the memory of the rows.
 func (s *Set) Bytes() int64 {
 	total := int64(0)
 	for _, g := range s.all() {
@@ -299,7 +304,7 @@ func (s *Set) Bytes() int64 {
 	return total
 }
 
-// Relieve persists the segment whose rows take the most memory. It reports whether there was one.
+// Relieve persists the segment whose rows use the most memory. It reports whether there was one.
 func (s *Set) Relieve(ctx context.Context) (bool, error) {
 	all := s.all()
 	if len(all) == 0 {

@@ -12,18 +12,19 @@ import (
 	"github.com/hengedb/henge/internal/jsontext"
 )
 
-// DefaultTier is the tier of processes that name none.
+// DefaultTier is the tier of processes without a configured tier.
 const DefaultTier = "__default"
 
-// Container is one configured lookup: a version and what makes the table. The factory is kept as it
-// was posted: what is in it is looked at by the processes that load it, and one that they can't
-// read is reported by them.
+// Container is one configured lookup: a version and the definition of its table. The factory is
+// stored as received. The processes that load it parse it, and report a factory that they can't
+// parse.
 type Container struct {
 	Version string          `json:"version"`
 	Factory json.RawMessage `json:"lookupExtractorFactory"`
 }
 
-// UnmarshalJSON reads a container. A bare factory, which has a [type], is one without a version.
+// UnmarshalJSON parses a container. A bare factory, which has a [type], is a container without a
+// version.
 func (c *Container) UnmarshalJSON(text []byte) error {
 	var wire struct {
 		Version *string         `json:"version"`
@@ -42,10 +43,10 @@ func (c *Container) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// Replaces reports whether c may take the place of old: its version must be greater as text.
+// Replaces reports whether c may replace old: its version must be greater in string order.
 func (c Container) Replaces(old Container) bool { return old.Version == "" || c.Version > old.Version }
 
-// Same reports whether two containers make the same table.
+// Same reports whether two containers define the same table.
 func (c Container) Same(d Container) bool {
 	return c.Version == d.Version && bytes.Equal(c.Factory, d.Factory)
 }
@@ -54,6 +55,8 @@ func (c Container) Same(d Container) bool {
 type factory struct {
 	table  map[string]string
 	source source
+	// follower is read in the place of source.
+	follower follower
 	// period is the time between two readings; 0: it is read once.
 	period time.Duration
 	// jitter is how much later than after a period a reading may begin, so that not all processes ask
@@ -67,6 +70,16 @@ type factory struct {
 
 // factoryTypes are the type ids, as messages list them.
 const factoryTypes = "map, cachedNamespace, kafka"
+
+// outside reports whether the table is read from somewhere else.
+func (f *factory) outside() bool { return f.source != nil || f.follower != nil }
+
+// Check rejects a factory that no process could load, because its type is unknown or a part is
+// missing.
+func Check(factory json.RawMessage) error {
+	_, err := parse(factory)
+	return err
+}
 
 // parse reads a factory. Faults say what is wrong with it.
 func parse(text json.RawMessage) (*factory, error) {
@@ -109,7 +122,7 @@ func unreadable(what string, err error) error {
 // written as. Keys whose value is null are as good as not there.
 type texts map[string]string
 
-// UnmarshalJSON reads a map; null is none.
+// UnmarshalJSON parses a map. Null is an empty map.
 func (m *texts) UnmarshalJSON(text []byte) error {
 	var values map[string]any
 	dec := json.NewDecoder(bytes.NewReader(text))
@@ -189,7 +202,7 @@ func parseNamespace(text json.RawMessage) (*factory, error) {
 // period is an ISO period, or milliseconds.
 type period time.Duration
 
-// UnmarshalJSON reads both forms.
+// UnmarshalJSON parses both forms.
 func (p *period) UnmarshalJSON(text []byte) error {
 	var ms int64
 	if json.Unmarshal(text, &ms) == nil {

@@ -24,8 +24,7 @@ import (
 type database struct {
 	uri            string // behind "jdbc:"
 	user           string
-	password       secret.Text
-	variable       string // of the environment, with the password
+	password       secret.Password
 	table          string
 	key, value     string
 	filter, marker string // a condition, and a column that grows when rows change; both may be empty
@@ -37,7 +36,7 @@ func parseDatabase(text json.RawMessage) (source, error) {
 		Connector struct {
 			URI      string          `json:"connectURI"`
 			User     string          `json:"user"`
-			Password json.RawMessage `json:"password"`
+			Password secret.Password `json:"password"`
 		} `json:"connectorConfig"`
 		Table  string `json:"table"`
 		Key    string `json:"keyColumn"`
@@ -53,10 +52,8 @@ func parseDatabase(text json.RawMessage) (source, error) {
 			return nil, fault.InvalidInput("extractionNamespace of type [jdbc] needs a [%s]", name)
 		}
 	}
-	d := &database{user: wire.Connector.User, table: wire.Table, key: wire.Key, value: wire.Value, filter: wire.Filter, marker: wire.Marker}
-	if err := d.readPassword(wire.Connector.Password); err != nil {
-		return nil, err
-	}
+	d := &database{user: wire.Connector.User, password: wire.Connector.Password,
+		table: wire.Table, key: wire.Key, value: wire.Value, filter: wire.Filter, marker: wire.Marker}
 	var ok bool
 	if d.uri, ok = strings.CutPrefix(wire.Connector.URI, "jdbc:"); !ok {
 		return nil, fault.InvalidInput("connectURI of a lookup must begin with [jdbc:]")
@@ -72,31 +69,6 @@ func parseDatabase(text json.RawMessage) (source, error) {
 	return d, nil
 }
 
-// readPassword reads the forms of a password provider.
-func (d *database) readPassword(text json.RawMessage) error {
-	if text == nil {
-		return nil
-	}
-	var plain string
-	if json.Unmarshal(text, &plain) == nil {
-		d.password = secret.NewText(plain)
-		return nil
-	}
-	var provider struct{ Type, Password, Variable string }
-	if err := json.Unmarshal(text, &provider); err != nil {
-		return fault.InvalidInput("The password of a lookup must be a string, or an object with a [type]")
-	}
-	switch {
-	case provider.Type == "default":
-		d.password = secret.NewText(provider.Password)
-	case provider.Type == "environment" && provider.Variable != "":
-		d.variable = provider.Variable
-	default:
-		return fault.InvalidInput("Password type [%s] of a lookup is unknown; known are [default, environment]", provider.Type)
-	}
-	return nil
-}
-
 // open returns a database of one connection, which the caller closes.
 func (d *database) open(ctx context.Context, access *ingest.Access) (*sql.DB, error) {
 	if path, ok := strings.CutPrefix(d.uri, "sqlite:"); ok {
@@ -110,7 +82,7 @@ func (d *database) open(ctx context.Context, access *ingest.Access) (*sql.DB, er
 		}
 		return sql.Open("sqlite", (&url.URL{Scheme: "file", Opaque: path, RawQuery: "mode=ro&_pragma=query_only(1)"}).String())
 	}
-	password, err := d.secret(access)
+	password, err := d.password.Resolve(access.Environment())
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +98,7 @@ func (d *database) open(ctx context.Context, access *ingest.Access) (*sql.DB, er
 
 // postgres makes the settings of a connection. Addresses are checked when names have been resolved,
 // as for other input.
-func (d *database) postgres(access *ingest.Access, password string) (*pgx.ConnConfig, error) {
+func (d *database) postgres(access *ingest.Access, password secret.Text) (*pgx.ConnConfig, error) {
 	u, err := url.Parse(d.uri)
 	if err != nil || u.Host == "" {
 		return nil, fault.InvalidInput("connectURI of a lookup is not readable; write jdbc:postgresql://host:port/database")
@@ -151,7 +123,8 @@ func (d *database) postgres(access *ingest.Access, password string) (*pgx.ConnCo
 	if err != nil {
 		return nil, fault.InvalidInput("connectURI of a lookup is not readable; write jdbc:postgresql://host:port/database").WithCause(err)
 	}
-	config.User, config.Password = d.user, password
+	config.User, config.Password = d.user, password.Reveal()
+	access.TrustPostgres(config)
 	dialer := &net.Dialer{}
 	if access != nil && access.CheckAddress != nil {
 		dialer.Control = func(_, address string, _ syscall.RawConn) error {
@@ -166,22 +139,9 @@ func (d *database) postgres(access *ingest.Access, password string) (*pgx.ConnCo
 	return config, nil
 }
 
-// secret returns the password.
-func (d *database) secret(access *ingest.Access) (string, error) {
-	if d.variable == "" {
-		return d.password.Reveal(), nil
-	}
-	if access != nil && access.Getenv != nil {
-		if text, found := access.Getenv(d.variable); found {
-			return text, nil
-		}
-	}
-	return "", fault.InvalidInput("Variable [%s] with the password of a lookup is not set", d.variable)
-}
-
-// name makes an identifier of a name, parts between dots each for itself. The reference puts names
-// into its statements as they are: what is quoted stays, and PostgreSQL knows a plain name by its
-// small letters.
+// name makes an identifier of a name, parts between dots each for itself. Druid puts names into its
+// statements as they are: what is quoted stays, and PostgreSQL knows a plain name by its small
+// letters.
 func (d *database) name(name string) string {
 	if d.quoted(name) || strings.ContainsAny(name, "()'|+*/") { // or an expression
 		return name

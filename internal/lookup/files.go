@@ -76,7 +76,7 @@ func parseFiles(text json.RawMessage) (source, error) {
 	}
 	if wire.Regex != "" {
 		if f.match, err = regexp.Compile("^(?:" + wire.Regex + ")$"); err != nil {
-			return nil, fault.InvalidInput("fileRegex [%s] is no regular expression: %v", wire.Regex, err)
+			return nil, fault.InvalidInput("fileRegex [%s] is not a valid regular expression: %v", wire.Regex, err)
 		}
 	}
 	f.parse = *wire.Parse
@@ -346,7 +346,7 @@ func addMembers(line string, add func(key, value string) error) error {
 	dec := json.NewDecoder(strings.NewReader(line))
 	dec.UseNumber()
 	if err := dec.Decode(&members); err != nil {
-		return fault.InvalidInput("A line of a simpleJson file is no object: %s", fault.JSONProblem(err))
+		return fault.InvalidInput("A line of a simpleJson file is not an object: %s", fault.JSONProblem(err))
 	}
 	for k, v := range members {
 		if text, ok := scalarText(v); ok {

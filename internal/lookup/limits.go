@@ -27,6 +27,19 @@ const (
 	// maxTimeoutSeconds.
 	jdbcTimeout = 60 * time.Second
 	fileTimeout = 10 * time.Minute
+	// topicWait is how long a reading of a topic waits for records, and how often partitions that
+	// came are noticed; topicPause how long after one that brought some the next begins, so that what
+	// comes one by one changes the table a few times a second; topicRetry how long after a failure.
+	topicWait  = 10 * time.Second
+	topicPause = 20 * time.Millisecond
+	topicRetry = time.Second
+	// topicRecords is after how many records of a topic the table has those, while more are read.
+	topicRecords = 100_000
+
+	// foldAbove is how many changes a table has before it is made anew, unless it has so many keys
+	// that twice their square root is more: then copying the changes costs as much as making it anew.
+	foldAbove = 1000
+
 	// topicTimeout is that of a topic of Kafka, which is read from its beginning the first time.
 	topicTimeout      = 10 * time.Minute
 	maxTimeoutSeconds = 7 * 24 * 60 * 60

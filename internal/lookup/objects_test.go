@@ -16,6 +16,7 @@ import (
 	"github.com/hengedb/henge/internal/budget"
 	"github.com/hengedb/henge/internal/deepstore/s3"
 	"github.com/hengedb/henge/internal/ingest"
+	"github.com/hengedb/henge/internal/secret"
 	"github.com/hengedb/henge/internal/testkit/fakeclock"
 )
 
@@ -28,7 +29,7 @@ func TestObjectsAreReadAndReadAgain(t *testing.T) {
 	}
 	server := httptest.NewServer(gofakes3.New(backend).Server())
 	defer server.Close()
-	store := s3.Options{Endpoint: server.URL, Region: "us-east-1", AccessKey: "a", SecretKey: "s"}
+	store := s3.Options{Endpoint: server.URL, Region: "us-east-1", AccessKey: secret.NewText("a"), SecretKey: secret.NewText("s")}
 	client, err := s3.Connect(t.Context(), store)
 	if err != nil {
 		t.Fatal(err)

@@ -18,17 +18,17 @@ import (
 	"github.com/hengedb/henge/internal/secret"
 )
 
-// Options are what a Set works with.
+// Options are the settings of a Set.
 type Options struct {
-	// Access says what files and addresses may be read.
+	// Access defines which files and addresses may be read.
 	Access *ingest.Access
-	// Memory is where tables reserve what they take; nil: they take what they need.
+	// Memory is the budget of tables; nil: they are not limited.
 	Memory *budget.Budget
 	Clock  clock.Clock
 	Log    *slog.Logger
 }
 
-// Set is the lookups of a process. All methods are safe for use by many goroutines.
+// Set contains the lookups of a process. All methods are safe for use by many goroutines.
 type Set struct {
 	o    Options
 	view atomic.Pointer[View]
@@ -52,11 +52,11 @@ type entry struct {
 	table   *Table   // nil until loaded
 	mark    string   // of the last reading
 	due     time.Time
-	busy    bool // a goroutine reads it
+	busy    bool // a goroutine reads it, and may use its table
 	failure error
 }
 
-// NewSet returns an empty set. Without Run it loads only tables that are in their containers.
+// NewSet returns an empty set. Without Run it loads only tables that their containers include.
 func NewSet(o Options) *Set {
 	s := &Set{o: o, wake: make(chan struct{}, 1)}
 	s.mu.serving, s.mu.next, s.mu.changed = map[string]*entry{}, map[string]*entry{}, make(chan struct{})
@@ -64,14 +64,14 @@ func NewSet(o Options) *Set {
 	return s
 }
 
-// View is the lookups at one moment.
+// View is a snapshot of the lookups.
 type View struct {
 	tables map[string]*Table
 	// failed says why what is configured is not there.
 	failed map[string]error
 }
 
-// View returns the lookups as they are now. A nil Set has none.
+// View returns a snapshot of the lookups. A nil Set has none.
 func (s *Set) View() *View {
 	if s == nil {
 		return &View{}
@@ -79,13 +79,13 @@ func (s *Set) View() *View {
 	return s.view.Load()
 }
 
-// Known reports whether there is a lookup of that name, loaded or not.
+// Known reports whether a lookup with this name exists, loaded or not.
 func (v *View) Known(name string) bool {
 	_, failed := v.failed[name]
 	return failed || v.tables[name] != nil
 }
 
-// Table returns the table of a lookup. The fault says that there is none of that name, or why it is
+// Table returns the table of a lookup. The fault says that the lookup does not exist, or why it is
 // not loaded yet.
 func (v *View) Table(name string) (*Table, error) {
 	if t, ok := v.tables[name]; ok {
@@ -105,15 +105,15 @@ func reason(err error) string {
 	if f := fault.Find(err); f != nil {
 		return f.Message
 	}
-	return err.Error()
+	return fault.Words(err)
 }
 
-// Names returns the names of the loaded lookups, sorted.
+// Names returns the sorted names of the loaded lookups.
 func (v *View) Names() []string { return slices.Sorted(maps.Keys(v.tables)) }
 
-// Status is what a process has and what it does about the rest.
+// Status contains the loaded and the pending lookups of a process.
 type Status struct {
-	// Current are the loaded containers, Next those that are wanted and not loaded.
+	// Current are the loaded containers. Next are the containers that are not loaded yet.
 	Current, Next map[string]Container
 }
 
@@ -131,8 +131,8 @@ func (s *Set) Status() Status {
 	return out
 }
 
-// Apply makes the set want exactly these lookups: what is not among them is dropped, what is new or
-// has a new version is loaded. Tables that are in their containers are there when it returns.
+// Apply sets the lookups of the set. Lookups that are not in want are dropped. New lookups and new
+// versions are loaded. Tables that their containers include are available when Apply returns.
 func (s *Set) Apply(ctx context.Context, want map[string]Container) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -153,7 +153,7 @@ func (s *Set) Apply(ctx context.Context, want map[string]Container) {
 	s.publishLocked()
 }
 
-// Add makes the set want one more lookup, or another version of one.
+// Add adds a lookup, or another version of a lookup.
 func (s *Set) Add(ctx context.Context, name string, c Container) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -161,7 +161,7 @@ func (s *Set) Add(ctx context.Context, name string, c Container) {
 	s.publishLocked()
 }
 
-// Drop forgets a lookup and reports whether the set had or wanted it.
+// Drop removes a lookup and reports whether the set contained it.
 func (s *Set) Drop(name string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -176,7 +176,7 @@ func (s *Set) Drop(name string) bool {
 }
 
 func (e *entry) drop() {
-	if e.table != nil {
+	if e.table != nil && !e.busy { // else load does so
 		e.table.close()
 	}
 }
@@ -195,7 +195,7 @@ func (s *Set) addLocked(ctx context.Context, name string, c Container) {
 	}
 	e := &entry{Container: c, due: s.o.Clock.Now()}
 	ctx = secret.WithHeld(ctx, string(c.Factory))
-	if e.factory, e.failure = parse(c.Factory); e.failure == nil && e.factory.source == nil {
+	if e.factory, e.failure = parse(c.Factory); e.failure == nil && !e.factory.outside() {
 		b := newBuilder(s.o.Memory)
 		if e.failure = b.fill(ctx, e.factory.table); e.failure == nil {
 			e.table, e.failure = b.table()
@@ -206,7 +206,7 @@ func (s *Set) addLocked(ctx context.Context, name string, c Container) {
 	}
 	if e.failure != nil {
 		e.failure = secret.MaskError(ctx, e.failure)
-		s.o.Log.ErrorContext(ctx, "a lookup can't be loaded", "lookup", name, "version", c.Version, "error", e.failure)
+		s.o.Log.ErrorContext(ctx, "failed to load a lookup", "lookup", name, "version", c.Version, "error", e.failure)
 	}
 	if e.table != nil {
 		s.serveLocked(name, e)
@@ -245,7 +245,7 @@ func (s *Set) wakeUp() {
 	}
 }
 
-// Run reads what comes from outside, again and again, until ctx is done.
+// Run reads lookups from external sources periodically until ctx is done.
 func (s *Set) Run(ctx context.Context) error {
 	var loads sync.WaitGroup
 	slots := make(chan struct{}, parallelLoads)
@@ -270,6 +270,11 @@ func (s *Set) Run(ctx context.Context) error {
 // loadInTurn loads an entry as soon as a slot is free, which it gives up when the source turns out
 // to be slow.
 func (s *Set) loadInTurn(ctx context.Context, slots chan struct{}, w work) {
+	if w.entry.factory.follower != nil && w.entry.table != nil { // it mostly waits
+		s.load(ctx, w.name, w.entry)
+		s.wakeUp()
+		return
+	}
 	select {
 	case slots <- struct{}{}:
 	case <-ctx.Done():
@@ -292,9 +297,9 @@ func (s *Set) loadInTurn(ctx context.Context, slots chan struct{}, w work) {
 	s.wakeUp()
 }
 
-// Settled waits until every lookup that is wanted was read, or failed to be, so that queries after
-// a start find what those before it found. It waits for a while only: a source that hangs is no
-// reason to answer nothing.
+// Settled waits until every lookup was read or has failed, so that queries after a restart find the
+// same lookups as before. The wait is limited, because a source that hangs must not block the
+// process.
 func (s *Set) Settled(ctx context.Context) {
 	timer := s.o.Clock.NewTimer(settleTime)
 	defer timer.Stop()
@@ -308,7 +313,7 @@ func (s *Set) Settled(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-timer.C():
-			s.o.Log.WarnContext(ctx, "queries are taken before all lookups were read", "lookups", unread, "after", settleTime)
+			s.o.Log.WarnContext(ctx, "accepting queries before all lookups are loaded", "lookups", unread, "after", settleTime)
 			return
 		}
 	}
@@ -341,7 +346,7 @@ func (s *Set) due() (out []work, wait time.Duration) {
 	wait = time.Hour
 	look := func(entries map[string]*entry) {
 		for name, e := range entries {
-			if e.busy || e.factory == nil || e.factory.source == nil || e.due.IsZero() {
+			if e.busy || e.factory == nil || !e.factory.outside() || e.due.IsZero() {
 				continue
 			}
 			if left := e.due.Sub(now); left > 0 {
@@ -367,18 +372,15 @@ func (s *Set) load(ctx context.Context, name string, e *entry) {
 	ctx = secret.WithHeld(ctx, string(e.Factory))
 	table, mark, err := s.read(ctx, e)
 	err = secret.MaskError(ctx, err)
-	if ctx.Err() != nil {
-		if table != nil {
-			table.close()
-		}
-		return
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	e.busy = false
-	if s.mu.serving[name] != e && s.mu.next[name] != e { // it was dropped meanwhile
-		if table != nil {
+	if ctx.Err() != nil || s.mu.serving[name] != e && s.mu.next[name] != e { // it was dropped meanwhile, or all are
+		if table != nil && (e.table == nil || table.memory != e.table.memory) {
 			table.close()
+		}
+		if s.mu.serving[name] != e {
+			e.drop()
 		}
 		return
 	}
@@ -387,23 +389,34 @@ func (s *Set) load(ctx context.Context, name string, e *entry) {
 	switch {
 	case err != nil:
 		pause := retryPause
-		if e.factory.period > 0 {
+		switch {
+		case e.factory.follower != nil:
+			pause = topicRetry
+		case e.factory.period > 0:
 			pause = min(pause, e.factory.period)
 		}
 		e.due = now.Add(pause)
-		s.o.Log.ErrorContext(ctx, "a lookup could not be read; it is tried again", "lookup", name, "version", e.Version, "after", pause, "error", err)
+		s.o.Log.ErrorContext(ctx, "failed to read a lookup; retrying", "lookup", name, "version", e.Version, "after", pause, "error", err)
 	case e.factory.period > 0:
 		e.due = now.Add(e.factory.period + rand.N(e.factory.jitter+1))
 	default:
 		e.due = time.Time{} // it is read once
 	}
+	if err == nil {
+		e.mark = mark
+	}
 	if table != nil {
-		e.drop()
-		e.table, e.mark = table, mark
+		if e.table == nil || e.table.memory != table.memory {
+			e.drop()
+		}
+		first := e.table == nil
+		e.table = table
 		s.serveLocked(name, e)
-		s.o.Log.InfoContext(ctx, "a lookup was loaded", "lookup", name, "version", e.Version, "keys", table.Len())
+		if first || e.factory.follower == nil {
+			s.o.Log.InfoContext(ctx, "lookup loaded", "lookup", name, "version", e.Version, "keys", table.Len())
+		}
 		if most := s.allowed(e.factory.share); table.memory.Held() > most {
-			s.o.Log.WarnContext(ctx, "a lookup is larger than its maxHeapPercentage", "lookup", name, "bytes", table.memory.Held(), "most", most)
+			s.o.Log.WarnContext(ctx, "lookup is larger than its maxHeapPercentage", "lookup", name, "bytes", table.memory.Held(), "most", most)
 		}
 	}
 	s.publishLocked()
@@ -430,8 +443,15 @@ func guarded(ctx context.Context, from source, access *ingest.Access, mark strin
 
 // read returns the table of an entry, nil if it is as it was.
 func (s *Set) read(ctx context.Context, e *entry) (*Table, string, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, e.factory.timeout, fault.Unavailable("reading took longer than [%v]; loadTimeoutSeconds changes that", e.factory.timeout))
+	limit := e.factory.timeout
+	if e.factory.follower != nil {
+		limit += topicWait
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fault.Unavailable("reading took longer than [%v]; loadTimeoutSeconds changes that", e.factory.timeout))
 	defer cancel()
+	if e.factory.follower != nil {
+		return s.follow(ctx, e)
+	}
 	b := newBuilder(s.o.Memory)
 	changed, mark, err := guarded(ctx, e.factory.source, s.o.Access, e.mark, b.add)
 	var t *Table
@@ -443,6 +463,44 @@ func (s *Set) read(ctx context.Context, e *entry) (*Table, string, error) {
 	}
 	if err != nil && ctx.Err() != nil {
 		err = context.Cause(ctx) // what the source says of its end depends on where it was
+	}
+	return t, mark, err
+}
+
+// follow returns the table of an entry with what has changed, nil if nothing has.
+func (s *Set) follow(ctx context.Context, e *entry) (t *Table, mark string, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fault.Defensive("Reading met an unexpected condition; the log says more").WithPanic(p)
+		}
+	}()
+	var anew *builder
+	changes := map[string]*string{}
+	mark, err = e.factory.follower.follow(ctx, s.o.Access, e.mark, func(begins bool) func(key string, value *string) error {
+		if begins || e.table == nil {
+			anew = newBuilder(s.o.Memory)
+			return anew.put
+		}
+		return func(key string, value *string) error {
+			changes[key] = value
+			return nil
+		}
+	})
+	switch {
+	case err != nil:
+	case anew != nil:
+		t, err = anew.table()
+	case len(changes) > 0:
+		t, err = e.table.with(changes)
+	}
+	if err != nil {
+		t = nil
+		if anew != nil {
+			anew.free()
+		}
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
 	}
 	return t, mark, err
 }

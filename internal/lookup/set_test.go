@@ -21,6 +21,7 @@ import (
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/ingest"
+	"github.com/hengedb/henge/internal/secret"
 	"github.com/hengedb/henge/internal/testkit/fakeclock"
 )
 
@@ -275,7 +276,7 @@ func TestRefusedFactories(t *testing.T) {
 		namespace(`{"type":"uri","uri":"/a"}`): "needs a [namespaceParseSpec]",
 		namespace(`{"type":"uri","uri":"gopher://a/b","namespaceParseSpec":{"format":"simpleJson"}}`):                                      "unknown scheme",
 		namespace(`{"type":"uri","uriPrefix":"http://a/b","namespaceParseSpec":{"format":"simpleJson"}}`):                                  "can't be listed",
-		namespace(`{"type":"uri","uri":"/a","fileRegex":"(","namespaceParseSpec":{"format":"simpleJson"}}`):                                "no regular expression",
+		namespace(`{"type":"uri","uri":"/a","fileRegex":"(","namespaceParseSpec":{"format":"simpleJson"}}`):                                "not a valid regular expression",
 		namespace(`{"type":"uri","uri":"/a","namespaceParseSpec":{"format":"xml"}}`):                                                       "format [xml] is unknown",
 		namespace(`{"type":"uri","uri":"/a","namespaceParseSpec":{"format":"csv"}}`):                                                       "needs [columns] or [hasHeaderRow]",
 		namespace(`{"type":"uri","uri":"/a","namespaceParseSpec":{"format":"csv","columns":["a"]}}`):                                       "two columns",
@@ -291,7 +292,7 @@ func TestRefusedFactories(t *testing.T) {
 		namespace(`{"type":{}}`):                                      "extractionNamespace is not readable: field 'type' can't be a JSON object",
 		jdbc("postgresql://h/d", ""):                                  "must begin with [jdbc:]",
 		jdbc("jdbc:oracle://h/d", ""):                                 "database of kind [oracle]",
-		jdbc("jdbc:postgresql://h/d", `,"password":{"type":"vault"}`): "Password type [vault]",
+		jdbc("jdbc:postgresql://h/d", `,"password":{"type":"vault"}`): "password type 'vault' is unknown",
 	} {
 		if f, err := parse(json.RawMessage(text)); f != nil || err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, %v, want %s", text, f, err, want)
@@ -307,13 +308,17 @@ func TestConnectionPropertiesAreGuarded(t *testing.T) {
 		"postgresql://h:1/d?sslrootcert=/etc/passwd": "Property [sslrootcert]",
 		"postgresql:nothing":                         "not readable",
 	} {
-		d := &database{uri: uri, variable: "PW"}
-		_, err := d.postgres(nil, "secret")
+		d := &database{uri: uri}
+		_, err := d.postgres(nil, secret.NewText("secret"))
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", uri, err, want)
 		}
 	}
-	if _, err := (&database{uri: "postgresql://h/d", variable: "PW"}).open(t.Context(), &ingest.Access{}); err == nil {
+	var fromEnvironment secret.Password
+	if err := json.Unmarshal([]byte(`{"type":"environment","variable":"PW"}`), &fromEnvironment); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := (&database{uri: "postgresql://h/d", password: fromEnvironment}).open(t.Context(), &ingest.Access{}); err == nil {
 		t.Error("a password from an environment that may not be read was accepted")
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// String shows a container in the form that messages of the reference have, which clients may look
-// for.
+// String formats a container as in messages of Druid, because clients may search for them. See
+// quirk Q011.
 func (c Container) String() string {
 	var b strings.Builder
 	b.WriteString("LookupExtractorFactoryContainer{version='" + c.Version + "', lookupExtractorFactory=")

@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"maps"
-	"strconv"
 	"time"
 
 	"github.com/hengedb/henge/internal/fault"
@@ -15,18 +13,9 @@ import (
 	"github.com/hengedb/henge/internal/stream/kafka"
 )
 
-// topicPeriod is how often a topic is looked at: what is produced is in its lookup that much later.
-const topicPeriod = time.Second
-
 // topic reads a topic of Kafka as a table: the last value of each key. A record without a value
-// deletes its key. What was read is kept, and the next reading goes on from there.
-type topic struct {
-	config stream.Config
-
-	entries map[string]string
-	at      stream.Positions
-	version int // of entries
-}
+// deletes its key. It implements follower; marks are the positions behind what was read.
+type topic struct{ config stream.Config }
 
 func parseTopic(text json.RawMessage) (*factory, error) {
 	var wire struct {
@@ -44,101 +33,80 @@ func parseTopic(text json.RawMessage) (*factory, error) {
 		return nil, fault.InvalidInput("A lookup of type [kafka] needs [kafkaProperties] with [bootstrap.servers]")
 	}
 	t := &topic{config: stream.Config{Type: "kafka", Name: wire.Topic, Properties: wire.Properties}}
-	f := &factory{source: t, period: topicPeriod, timeout: topicTimeout}
+	f := &factory{follower: t, period: topicPause, timeout: topicTimeout}
 	if wire.Timeout > 0 {
 		f.timeout = time.Duration(min(wire.Timeout, maxTimeoutSeconds*1000)) * time.Millisecond
 	}
 	return f, nil
 }
 
-// read implements source. The mark is the version of the entries.
-func (t *topic) read(
-	ctx context.Context, access *ingest.Access, last string, add func(key, value string) error,
-) (changed bool, mark string, err error) {
-	if err := t.update(ctx, access); err != nil {
-		return false, "", err
-	}
-	if mark = strconv.Itoa(t.version); mark == last {
-		return false, mark, nil
-	}
-	for key, value := range t.entries {
-		if err := add(key, value); err != nil {
-			return false, "", err
-		}
-	}
-	return true, mark, nil
-}
-
-// update reads what was produced since the last reading, up to the end that there is now.
-func (t *topic) update(ctx context.Context, access *ingest.Access) (err error) {
+// follow implements follower.
+func (t *topic) follow(
+	ctx context.Context, access *ingest.Access, last string, into func(anew bool) (set func(key string, value *string) error),
+) (mark string, err error) {
 	source, err := kafka.Open(t.config, access, nil)
 	if err != nil {
-		return err
+		return "", err
 	}
 	defer func() { err = errors.Join(err, source.Close()) }()
-	partitions, err := source.Partitions(ctx)
+	at, ends, anew, err := t.begin(ctx, source, last)
 	if err != nil {
-		return shownTrouble(err)
+		return "", shownTrouble(err)
 	}
-	if len(partitions) == 0 {
-		return fault.Unavailable("Topic [%s] of a lookup has no partition: it is not there", t.config.Name)
-	}
-	ends, err := source.Latest(ctx, partitions)
-	if err != nil {
-		return shownTrouble(err)
-	}
-	starts, err := source.Earliest(ctx, partitions)
-	if err != nil {
-		return shownTrouble(err)
-	}
-	at, anew := maps.Clone(t.at), t.at == nil
-	for p, start := range starts {
-		now, known := at[p]
-		if known && (source.Compare(now, ends[p]) > 0 || source.Compare(now, start) < 0) {
-			anew = true // the topic is another one, or its records are gone
-		}
-		if !known && at != nil {
-			at[p] = start
-		}
-	}
-	entries := map[string]string{}
-	if anew {
-		at = starts
-	} else {
-		maps.Copy(entries, t.entries)
-	}
-	moved := anew
-	wanted := stream.Positions{}
-	for p, end := range ends {
-		if source.Compare(at[p], end) < 0 {
-			wanted[p] = at[p]
-		}
-	}
-	if len(wanted) > 0 {
-		if err := t.follow(ctx, source, wanted, ends, entries); err != nil {
-			return shownTrouble(err)
-		}
-		maps.Copy(at, wanted)
-		moved = true
-	}
-	t.at = at
-	if moved {
-		t.entries = entries
-		t.version++
-	}
-	return nil
-}
-
-// follow reads from positions, which it moves, to ends.
-func (t *topic) follow(ctx context.Context, source stream.Source, at, ends stream.Positions, entries map[string]string) (err error) {
 	reader, err := source.Open(ctx)
 	if err != nil {
-		return err
+		return "", err
 	}
 	defer func() { err = errors.Join(err, reader.Close()) }()
 	if err := reader.Assign(ctx, at); err != nil {
-		return err
+		return "", err
 	}
+	if err := read(ctx, source, reader, at, ends, anew, into(anew)); err != nil {
+		return "", shownTrouble(err)
+	}
+	text, err := json.Marshal(at)
+	return string(text), err
+}
+
+// begin returns where reading goes on, where the topic ends now, and whether the table begins anew.
+func (t *topic) begin(ctx context.Context, source stream.Source, last string) (at, ends stream.Positions, anew bool, err error) {
+	partitions, err := source.Partitions(ctx)
+	if err != nil {
+		return nil, nil, false, err
+	}
+	if len(partitions) == 0 {
+		return nil, nil, false, fault.Unavailable("Topic [%s] of a lookup has no partition: it is not there", t.config.Name)
+	}
+	if ends, err = source.Latest(ctx, partitions); err != nil {
+		return nil, nil, false, err
+	}
+	starts, err := source.Earliest(ctx, partitions)
+	if err != nil {
+		return nil, nil, false, err
+	}
+	if last == "" {
+		return starts, ends, true, nil
+	}
+	if err := json.Unmarshal([]byte(last), &at); err != nil {
+		return nil, nil, false, err
+	}
+	for p, start := range starts {
+		switch now, known := at[p]; {
+		case !known:
+			at[p] = start
+		case source.Compare(now, ends[p]) > 0, source.Compare(now, start) < 0:
+			return starts, ends, true, nil // the topic is another one, or its records are gone
+		}
+	}
+	return at, ends, false, nil
+}
+
+// read reads from positions, which it moves, up to ends at least. Where nothing is new it waits for
+// something, unless the table begins anew.
+func read(
+	ctx context.Context, source stream.Source, reader stream.Reader, at, ends stream.Positions, anew bool,
+	set func(key string, value *string) error,
+) error {
 	behind := func() bool {
 		for p, now := range at {
 			if source.Compare(now, ends[p]) < 0 {
@@ -147,26 +115,39 @@ func (t *topic) follow(ctx context.Context, source stream.Source, at, ends strea
 		}
 		return false
 	}
-	for behind() {
-		batches, err := reader.Poll(ctx, topicPeriod)
+	waits := !anew && !behind()
+	for n := 0; waits || behind() && (anew || n < topicRecords); {
+		batches, err := reader.Poll(ctx, topicWait)
 		if err != nil {
 			return err
 		}
+		if waits && len(batches) == 0 {
+			return nil // nothing has come
+		}
+		waits = false
 		for i := range batches {
+			n += max(1, len(batches[i].Records))
 			for k := range batches[i].Records {
-				r := &batches[i].Records[k]
-				switch {
-				case r.Key == nil:
-				case r.Value == nil:
-					delete(entries, string(r.Key))
-				default:
-					entries[string(r.Key)] = string(r.Value)
+				if err := apply(&batches[i].Records[k], set); err != nil {
+					return err
 				}
 			}
 			at[batches[i].Partition] = batches[i].Next
 		}
 	}
 	return nil
+}
+
+// apply sets the key of a record. One without a key is of no key.
+func apply(r *stream.Record, set func(key string, value *string) error) error {
+	if r.Key == nil {
+		return nil
+	}
+	if r.Value == nil {
+		return set(string(r.Key), nil)
+	}
+	value := string(r.Value)
+	return set(string(r.Key), &value)
 }
 
 // shownTrouble makes trouble of a connection a fault that users may see.

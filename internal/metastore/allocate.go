@@ -13,56 +13,58 @@ import (
 
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/tasklock"
 	"github.com/hengedb/henge/internal/timeline"
 )
 
-// ErrCannotAllocate marks the fault of an allocation that is refused because of what is there:
-// trying again as it is does not help.
+// ErrCannotAllocate marks the fault of an allocation that conflicts with existing segments:
+// retrying the same request does not help.
 var ErrCannotAllocate = errors.New("can't allocate")
 
-// AllocateRequest asks for the id of a segment that rows from one time chunk are appended to.
+// AllocateRequest requests the id of a segment to which rows of one time chunk are appended.
 type AllocateRequest struct {
 	Fence      Fence
-	Owner      LockOwner
+	Owner      tasklock.Owner
 	DataSource string
-	// Timestamp is of a row; the segment's interval contains its bucket of QueryGranularity.
+	// Timestamp is the time of a row; the interval of the segment contains its bucket of
+	// QueryGranularity.
 	Timestamp        int64
 	QueryGranularity chrono.Granularity
-	// SegmentGranularity is the interval wanted where there is no data yet. If it is taken, finer ones
-	// are tried.
+	// SegmentGranularity is the preferred interval if there is no data yet. If the interval is locked,
+	// finer granularities are tried.
 	SegmentGranularity chrono.Granularity
-	// SequenceName and PreviousID name the allocation: asking again gives the same id, so replicas and
-	// retries agree. With SkipLineage the sequence's segment in the interval is the same whatever was
-	// before it.
+	// SequenceName and PreviousID identify the allocation: equal requests return the same id, so
+	// replicas and retries agree. With SkipLineage, the segment of the sequence in the interval does
+	// not depend on PreviousID.
 	SequenceName string
 	PreviousID   string
 	SkipLineage  bool
-	// LockType is EXCLUSIVE, SHARED or APPEND.
-	LockType LockType
-	// Allocator names those who share the ids: when its last task ends, ids that were not published
-	// are forgotten. Empty: the task.
+	// tasklock.Type is EXCLUSIVE, SHARED or APPEND.
+	LockType tasklock.Type
+	// Allocator identifies the tasks that share the ids: when the last of them ends, unpublished ids
+	// are deleted. Empty: the task.
 	Allocator string
 }
 
-// PendingSegment is an id that was promised and is not published yet.
+// PendingSegment is an id that was allocated and is not published yet.
 type PendingSegment struct {
 	ID    timeline.SegmentID
 	Shard timeline.ShardSpec
-	// SequenceName and PreviousID are those of the request.
+	// SequenceName and PreviousID are copied from the request.
 	SequenceName, PreviousID string
 	Allocator                string
-	// UpgradedFrom is the id that this one stands for since a replacement went over it; empty for
-	// others.
+	// UpgradedFrom is the id that this one represents after a replacement of its interval; empty for
+	// other ids.
 	UpgradedFrom string
 	Created      int64
 }
 
-// AllocateSegment promises an id and locks its interval, in one transaction. ErrCannotAllocate:
-// what is there does not take appends there; ErrLockRevoked: the group has lost the lock. Otherwise
-// false means that another group holds the lock.
-func (s *Store) AllocateSegment(ctx context.Context, r AllocateRequest) (pending PendingSegment, lock Lock, granted bool, err error) {
+// AllocateSegment allocates an id and locks its interval in one transaction. ErrCannotAllocate:
+// existing segments do not permit an append there; ErrLockRevoked: the group has lost the lock.
+// Otherwise, false means that another group holds the lock.
+func (s *Store) AllocateSegment(ctx context.Context, r AllocateRequest) (pending PendingSegment, lock tasklock.Lock, granted bool, err error) {
 	if err := r.validate(); err != nil {
-		return PendingSegment{}, Lock{}, false, err
+		return PendingSegment{}, tasklock.Lock{}, false, err
 	}
 	err = s.write(ctx, func(ctx context.Context, t *tx) error {
 		if err := r.Fence.check(ctx, t); err != nil {
@@ -75,9 +77,9 @@ func (s *Store) AllocateSegment(ctx context.Context, r AllocateRequest) (pending
 	return pending, lock, granted && err == nil, err
 }
 
-// AllocateSegments promises an id for each of several timestamps, in their order and in one
-// transaction: each is what AllocateSegment gives with the one before as PreviousID. It stops at
-// the first timestamp whose interval another group has locked, and returns the ids before it.
+// AllocateSegments allocates an id for each of several timestamps, in their order and in one
+// transaction: each is the result of AllocateSegment with the preceding id as PreviousID. It stops
+// at the first timestamp whose interval another group has locked, and returns the ids before it.
 func (s *Store) AllocateSegments(ctx context.Context, r AllocateRequest, timestamps []int64) (pending []PendingSegment, err error) {
 	if err := r.validate(); err != nil {
 		return nil, err
@@ -86,12 +88,14 @@ func (s *Store) AllocateSegments(ctx context.Context, r AllocateRequest, timesta
 		if err := r.Fence.check(ctx, t); err != nil {
 			return err
 		}
-		for _, r.Timestamp = range timestamps {
-			p, _, granted, err := t.allocate(ctx, &r)
+		pending = nil
+		next := r
+		for _, next.Timestamp = range timestamps {
+			p, _, granted, err := t.allocate(ctx, &next)
 			if err != nil || !granted {
 				return err
 			}
-			pending, r.PreviousID = append(pending, p), p.ID.String()
+			pending, next.PreviousID = append(pending, p), p.ID.String()
 		}
 		return nil
 	})
@@ -102,7 +106,7 @@ func (s *Store) AllocateSegments(ctx context.Context, r AllocateRequest, timesta
 }
 
 func (r *AllocateRequest) validate() error {
-	if r.LockType != Exclusive && r.LockType != Shared && r.LockType != Append {
+	if r.LockType != tasklock.Exclusive && r.LockType != tasklock.Shared && r.LockType != tasklock.Append {
 		return fault.InvalidInput("Segments are allocated under locks of type [EXCLUSIVE], [SHARED] or [APPEND], got [%s]", r.LockType)
 	}
 	if r.SequenceName == "" {
@@ -112,11 +116,11 @@ func (r *AllocateRequest) validate() error {
 		r.Allocator = r.Owner.TaskID
 	}
 	check := r.lockRequest(chrono.Interval{Start: r.Timestamp, End: r.Timestamp + 1})
-	return check.validate()
+	return check.Validate()
 }
 
 func (r *AllocateRequest) lockRequest(iv chrono.Interval) LockRequest {
-	return LockRequest{Owner: r.Owner, DataSource: r.DataSource, Interval: iv, Type: r.LockType}
+	return LockRequest{Request: tasklock.Request{Owner: r.Owner, DataSource: r.DataSource, Interval: iv, Type: r.LockType}}
 }
 
 func (r *AllocateRequest) refuse(format string, args ...any) error {
@@ -124,11 +128,11 @@ func (r *AllocateRequest) refuse(format string, args ...any) error {
 		chrono.FormatMillis(r.Timestamp, chrono.UTC), fmt.Sprintf(format, args...)).WithCause(ErrCannotAllocate)
 }
 
-func (t *tx) allocate(ctx context.Context, r *AllocateRequest) (PendingSegment, Lock, bool, error) {
+func (t *tx) allocate(ctx context.Context, r *AllocateRequest) (PendingSegment, tasklock.Lock, bool, error) {
 	row := r.QueryGranularity.Bucket(r.Timestamp)
 	if known, ok, err := t.allocated(ctx, r, row); err != nil || ok {
 		if err != nil {
-			return PendingSegment{}, Lock{}, false, err
+			return PendingSegment{}, tasklock.Lock{}, false, err
 		}
 		lock, granted, err := t.tryLock(ctx, r.lockRequest(known.ID.Interval))
 		return known, lock, granted, err
@@ -138,12 +142,13 @@ func (t *tx) allocate(ctx context.Context, r *AllocateRequest) (PendingSegment, 
 	// that is there.
 	used, err := t.store.overlappingRows(ctx, t.conn, r.DataSource, row, "s.used = 1")
 	if err != nil {
-		return PendingSegment{}, Lock{}, false, err
+		return PendingSegment{}, tasklock.Lock{}, false, err
 	}
 	if holders := timelineOf(used).Lookup(row); len(holders) > 0 {
 		iv := holders[0].Chunk.Interval
 		if !iv.Contains(row) {
-			return PendingSegment{}, Lock{}, false, r.refuse("segments of interval [%s] are there, which does not contain the row's interval [%s]", iv, row)
+			return PendingSegment{}, tasklock.Lock{}, false, r.refuse("there are segments of interval [%s], which does not contain the row's "+
+				"interval [%s]", iv, row)
 		}
 		pending, lock, granted, refusal, err := t.allocateIn(ctx, r, iv)
 		if err == nil {
@@ -169,11 +174,11 @@ func (t *tx) allocate(ctx context.Context, r *AllocateRequest) (PendingSegment, 
 	}
 	switch {
 	case locked:
-		return PendingSegment{}, Lock{}, false, nil
+		return PendingSegment{}, tasklock.Lock{}, false, nil
 	case first == nil:
 		first = r.refuse("no granularity as fine as [%s] has a bucket that contains the row's interval [%s]", r.SegmentGranularity, row)
 	}
-	return PendingSegment{}, Lock{}, false, first
+	return PendingSegment{}, tasklock.Lock{}, false, first
 }
 
 // allocated returns the id that an equal request got before.
@@ -198,8 +203,8 @@ func (t *tx) allocated(ctx context.Context, r *AllocateRequest, row chrono.Inter
 	return found[0], true, nil
 }
 
-// sequenceKey is unique for an allocation: for its place in the sequence or, when lineage does not
-// matter, its interval.
+// sequenceKey is unique for an allocation: for its position in the sequence or, when lineage does
+// not matter, its interval.
 func (r *AllocateRequest) sequenceKey(iv chrono.Interval) string {
 	parts := []string{r.DataSource, r.SequenceName, "after", r.PreviousID}
 	if r.SkipLineage {
@@ -211,8 +216,8 @@ func (r *AllocateRequest) sequenceKey(iv chrono.Interval) string {
 
 // allocateIn tries one interval. The refusal says why the data there takes no append; without it,
 // the lock was granted or not.
-func (t *tx) allocateIn(ctx context.Context, r *AllocateRequest, iv chrono.Interval) (p PendingSegment, lock Lock, granted bool, refusal, err error) {
-	place, refusal, err := t.place(ctx, r, iv)
+func (t *tx) allocateIn(ctx context.Context, r *AllocateRequest, iv chrono.Interval) (p PendingSegment, lock tasklock.Lock, granted bool, refusal, err error) {
+	slot, refusal, err := t.slot(ctx, r, iv)
 	if err != nil || refusal != nil {
 		return p, lock, false, refusal, err
 	}
@@ -220,27 +225,27 @@ func (t *tx) allocateIn(ctx context.Context, r *AllocateRequest, iv chrono.Inter
 		return p, lock, false, nil, err
 	}
 	p = PendingSegment{
-		ID:           timeline.SegmentID{DataSource: r.DataSource, Interval: iv, Version: place.version, Partition: place.partition},
+		ID:           timeline.SegmentID{DataSource: r.DataSource, Interval: iv, Version: slot.version, Partition: slot.partition},
 		SequenceName: r.SequenceName, PreviousID: r.PreviousID, Allocator: r.Allocator, Created: t.now,
 	}
 	if p.ID.Version == "" {
 		p.ID.Version = lock.Version
 	}
-	if err := t.avoidStored(ctx, r, &p.ID, place.version == ""); err != nil {
+	if err := t.avoidStored(ctx, r, &p.ID, slot.version == ""); err != nil {
 		return p, lock, false, nil, err
 	}
-	p.Shard = timeline.Numbered{Partition: p.ID.Partition, Core: place.core}
+	p.Shard = timeline.Numbered{Partition: p.ID.Partition, Core: slot.core}
 	return p, lock, true, nil, t.insertPending(ctx, p, r.sequenceKey(iv))
 }
 
-// place is where in an interval the next segment goes. No version: it takes the lock's.
-type place struct {
+// slot is where in an interval the next segment goes. No version: it takes the lock's.
+type slot struct {
 	version         string
 	partition, core int
 }
 
-// place looks at the visible chunk of an interval and at the ids that were promised there.
-func (t *tx) place(ctx context.Context, r *AllocateRequest, iv chrono.Interval) (p place, refusal, err error) {
+// slot looks at the visible chunk of an interval and at the ids that were promised there.
+func (t *tx) slot(ctx context.Context, r *AllocateRequest, iv chrono.Interval) (p slot, refusal, err error) {
 	used, err := t.store.overlappingRows(ctx, t.conn, r.DataSource, iv, "s.used = 1")
 	if err != nil {
 		return p, nil, err
@@ -248,16 +253,16 @@ func (t *tx) place(ctx context.Context, r *AllocateRequest, iv chrono.Interval) 
 	holders := timelineOf(used).Lookup(iv)
 	for _, h := range holders {
 		if h.Chunk.Interval != iv {
-			return p, r.refuse("segments of interval [%s] are there, which is not interval [%s]", h.Chunk.Interval, iv), nil
+			return p, r.refuse("there are segments of interval [%s], which is not interval [%s]", h.Chunk.Interval, iv), nil
 		}
 	}
 	var chunk *timeline.Chunk
 	if len(holders) > 0 {
 		chunk = holders[0].Chunk
 		if chunk.CorePartitions() == timeline.UnknownCore {
-			return p, r.refuse("the segments of interval [%s] and version [%s] do not tell how many they are", iv, chunk.Version), nil
+			return p, r.refuse("the segments of interval [%s] and version [%s] do not record their number", iv, chunk.Version), nil
 		}
-		p = place{version: chunk.Version, partition: chunk.MaxPartition() + 1, core: chunk.CorePartitions()}
+		p = slot{version: chunk.Version, partition: chunk.MaxPartition() + 1, core: chunk.CorePartitions()}
 	}
 	promised, err := t.overlappingPending(ctx, r.DataSource, iv)
 	if err != nil {

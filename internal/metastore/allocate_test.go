@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/tasklock"
 	"github.com/hengedb/henge/internal/timeline"
 )
 
@@ -22,10 +23,10 @@ func granularity(t *testing.T, name string) chrono.Granularity {
 }
 
 // appendRequest asks for a segment of a day under an APPEND lock.
-func (f *fixture) appendRequest(owner LockOwner, sequence string, at int64) AllocateRequest {
+func (f *fixture) appendRequest(owner tasklock.Owner, sequence string, at int64) AllocateRequest {
 	return AllocateRequest{
 		Owner: owner, DataSource: "wiki", Timestamp: at, QueryGranularity: granularity(f.t, "none"), SegmentGranularity: granularity(f.t, "day"),
-		SequenceName: sequence, LockType: Append,
+		SequenceName: sequence, LockType: tasklock.Append,
 	}
 }
 
@@ -34,14 +35,14 @@ func TestAllocateWhereNothingIs(t *testing.T) {
 		owner := f.owner(50)
 		r := f.appendRequest(owner, "s", hour(5).Start)
 		for _, tt := range []struct {
-			kind LockType
+			kind tasklock.Type
 			at   int64
-		}{{Append, hour(5).Start}, {Exclusive, day(2, 3).Start}, {Shared, day(3, 4).Start}} {
+		}{{tasklock.Append, hour(5).Start}, {tasklock.Exclusive, day(2, 3).Start}, {tasklock.Shared, day(3, 4).Start}} {
 			r.LockType, r.Timestamp, r.SequenceName = tt.kind, tt.at, string(tt.kind)
 			p, l, granted, err := f.AllocateSegment(f.ctx(), r)
 			f.ok(err)
 			want := l.Version
-			if tt.kind == Append {
+			if tt.kind == tasklock.Append {
 				want = "1970-01-01T00:00:00.000Z"
 			}
 			if !granted || p.ID.Version != want || p.ID.Partition != 0 || p.Shard != (timeline.Numbered{}) || !l.Interval.Contains(p.ID.Interval) {
@@ -54,10 +55,10 @@ func TestAllocateWhereNothingIs(t *testing.T) {
 func TestAllocateIsIdempotent(t *testing.T) {
 	onEach(t, func(t *testing.T, f *fixture) {
 		owner := f.owner(50)
-		replica := LockOwner{TaskID: "replica", GroupID: owner.GroupID, Priority: 50}
+		replica := tasklock.Owner{TaskID: "replica", GroupID: owner.GroupID, Priority: 50}
 		allocate := func(change func(*AllocateRequest)) (PendingSegment, error) {
 			r := f.appendRequest(owner, "s", hour(5).Start)
-			r.LockType = Shared
+			r.LockType = tasklock.Shared
 			change(&r)
 			p, _, granted, err := f.AllocateSegment(f.ctx(), r)
 			if err == nil && !granted {
@@ -132,13 +133,13 @@ func TestAllocateAppendsToChunk(t *testing.T) {
 func TestAllocateRefusals(t *testing.T) {
 	onEach(t, func(t *testing.T, f *fixture) {
 		owner, loader := f.owner(50), f.owner(50)
-		l := f.lock(loader, Exclusive, day(1, 4))
+		l := f.lock(loader, tasklock.Exclusive, day(1, 4))
 		unknown := segment(day(1, 2), l.Version, 0, 0)
 		unknown.Shard = timeline.Single{Dimension: "page", Core: timeline.UnknownCore}
 		f.publish(Publication{TaskID: loader.TaskID, Segments: []*timeline.Segment{unknown}})
 		f.ok(f.ReleaseLocks(f.ctx(), Fence{}, loader.TaskID, nil))
 		_, _, _, err := f.AllocateSegment(f.ctx(), f.appendRequest(owner, "s", hour(1).Start))
-		f.refused(err, "do not tell how many they are")
+		f.refused(err, "do not record their number")
 
 		// A promised hour keeps the day from being promised, but not the hour.
 		r := f.appendRequest(owner, "hours", day(2, 3).Start)
@@ -154,14 +155,14 @@ func TestAllocateRefusals(t *testing.T) {
 		}
 
 		// A lock of another group is no refusal: the caller may wait.
-		f.lock(loader, Exclusive, day(3, 4))
+		f.lock(loader, tasklock.Exclusive, day(3, 4))
 		_, _, granted, err := f.AllocateSegment(f.ctx(), f.appendRequest(owner, "s", day(3, 4).Start))
 		if err != nil || granted {
 			t.Errorf("under another's lock: %v, %v", granted, err)
 		}
 		for name, change := range map[string]func(*AllocateRequest){
 			"no sequence": func(r *AllocateRequest) { r.SequenceName = "" },
-			"REPLACE":     func(r *AllocateRequest) { r.LockType = Replace },
+			"REPLACE":     func(r *AllocateRequest) { r.LockType = tasklock.Replace },
 			"no task":     func(r *AllocateRequest) { r.Owner.TaskID = "" },
 		} {
 			r := f.appendRequest(owner, "s", 0)
@@ -218,9 +219,9 @@ func TestPendingSegments(t *testing.T) {
 func TestAllocateSegments(t *testing.T) {
 	onEach(t, func(t *testing.T, f *fixture) {
 		owner, other := f.owner(50), f.owner(50)
-		f.lock(other, Exclusive, hour(3))
+		f.lock(other, tasklock.Exclusive, hour(3))
 		r := f.appendRequest(owner, "s", 0)
-		r.LockType, r.SegmentGranularity = Shared, granularity(t, "hour")
+		r.LockType, r.SegmentGranularity = tasklock.Shared, granularity(t, "hour")
 		timestamps := []int64{hour(1).Start, hour(1).Start, hour(2).Start, hour(3).Start, hour(4).Start}
 		first, err := f.AllocateSegments(f.ctx(), r, timestamps)
 		f.ok(err)
@@ -242,9 +243,9 @@ func TestOverlapsAreFoundByIndex(t *testing.T) {
 	f := openFixture(t, Options{Path: filepath.Join(t.TempDir(), "metadata.db")})
 	owner := f.owner(50)
 	for h := range 20 {
-		f.lock(owner, Shared, hour(h))
+		f.lock(owner, tasklock.Shared, hour(h))
 	}
-	f.lock(f.owner(50), Shared, day(1, 3))
+	f.lock(f.owner(50), tasklock.Shared, day(1, 3))
 	got, err := f.read().overlappingLocks(f.ctx(), "wiki", chrono.Interval{Start: hour(4).Start + 1, End: hour(6).Start})
 	f.ok(err)
 	var found []chrono.Interval

@@ -14,15 +14,15 @@ import (
 
 // AuditEntry is one entry of the audit history.
 type AuditEntry struct {
-	// Key is what was changed, Type the kind of thing: "rules", "coordinator.config",
+	// Key is the object that was changed, Type its kind: "rules", "coordinator.config",
 	// "segment.markUnused", ...
 	Key, Type string
-	// Author and Comment are what the caller said, Identity who the caller is, IP where the request
-	// came from.
+	// Author and Comment are from the request, Identity is the authenticated caller, IP the address of
+	// the client.
 	Author, Identity, Comment, IP string
 	// Request describes the HTTP request in JSON; may be nil.
 	Request json.RawMessage
-	// Payload is the text of what was written.
+	// Payload is the text that was written.
 	Payload string
 	// At is set when the entry is written.
 	At int64
@@ -64,19 +64,19 @@ func cutHeader(text string) string {
 	return strings.ToValidUTF8(text[:maxHeader], "")
 }
 
-// Audit writes an entry of its own, for changes that are not in the store.
+// Audit writes an entry for a change outside the store.
 func (s *Store) Audit(ctx context.Context, e AuditEntry) error {
 	return s.write(ctx, func(ctx context.Context, t *tx) error { return t.audit(ctx, &e) })
 }
 
-// AuditFilter chooses entries of the audit history.
+// AuditFilter selects entries of the audit history.
 type AuditFilter struct {
 	Type string
-	// Key, if not empty, chooses the entries of one thing.
+	// Key, if not empty, selects the entries of one object.
 	Key string
-	// Interval, if not nil, chooses the entries of a time, both ends included, oldest first.
+	// Interval, if not nil, selects the entries of an interval, both ends inclusive, oldest first.
 	Interval *chrono.Interval
-	// Count, without Interval, chooses the newest entries, newest first.
+	// Count, without Interval, selects the newest entries, newest first.
 	Count int
 }
 
@@ -109,8 +109,8 @@ func (s *Store) AuditHistory(ctx context.Context, filter AuditFilter) ([]AuditEn
 	return slices.Clip(entries), err
 }
 
-// DeleteAudit forgets entries written before an instant and returns how many. The newest entry of
-// each thing goes too: the thing itself is stored elsewhere.
+// DeleteAudit deletes entries written before an instant and returns their number. It also deletes
+// the newest entry of each object, because the object itself is stored elsewhere.
 func (s *Store) DeleteAudit(ctx context.Context, fence Fence, before int64) (deleted int64, err error) {
 	err = s.write(ctx, func(ctx context.Context, t *tx) error {
 		if err := fence.check(ctx, t); err != nil {

@@ -44,19 +44,19 @@ func (t *tx) writeChanges(ctx context.Context) error {
 	return err
 }
 
-// ErrTooOld says that the change stream no longer reaches back to the number asked for: start again
-// from a Snapshot.
+// ErrTooOld means that the change stream no longer contains the requested number: the reader must
+// restart from a Snapshot.
 var ErrTooOld = errors.New("the change stream does not reach back that far")
 
-// Batch is consecutive changes up to a number. Applied to the state they follow, they give the
-// state of that number exactly.
+// Batch contains consecutive changes up to a number. Applied to the preceding state, they result in
+// exactly the state of that number.
 type Batch struct {
 	Number  int64
 	Changes []timeline.Change
 }
 
-// Changes returns what follows a number of the change stream: some numbers whole, in one batch, or
-// an empty batch if there is nothing yet.
+// Changes returns a batch of the changes after a number of the change stream, with all changes of
+// each included number. The batch is empty if there are none yet.
 func (s *Store) Changes(ctx context.Context, since int64) (Batch, error) {
 	batch, _, err := s.changes(ctx, since, 0)
 	return batch, err
@@ -69,9 +69,11 @@ func (s *Store) Changes(ctx context.Context, since int64) (Batch, error) {
 // changes is Changes for one who knows the mark of the number asked for, 0: not. It returns that of
 // the number reached.
 func (s *Store) changes(ctx context.Context, since, mark int64) (Batch, int64, error) {
-	batch := Batch{Number: since}
-	var interner timeline.Interner
+	var batch Batch
+	known := mark
 	err := s.view(ctx, func(c conn) error {
+		batch = Batch{Number: since}
+		var interner timeline.Interner
 		var newest, floor int64
 		if err := c.row(ctx, []any{&newest}, "SELECT value FROM counters WHERE name = 'change'"); err != nil {
 			return err
@@ -86,7 +88,7 @@ func (s *Store) changes(ctx context.Context, since, mark int64) (Batch, int64, e
 		if err != nil {
 			return err
 		}
-		if mark != 0 && now != mark && since > floor {
+		if known != 0 && now != known && since > floor {
 			return ErrTooOld
 		}
 		mark = now
@@ -236,8 +238,8 @@ func (s *Store) snapshot(ctx context.Context) (state *timeline.State, mark int64
 	return state, mark, err
 }
 
-// Follow keeps p at the newest published state until ctx is done, which is the error it then
-// returns. When the database has lost its last moments, the state is what it knows now.
+// Follow advances p to the newest published state until ctx is done, and then returns the error of
+// ctx. If the database has lost its last commits, the state is reset to the surviving one.
 func (s *Store) Follow(ctx context.Context, p *timeline.Published) error {
 	state, mark, err := s.snapshot(ctx)
 	if err != nil {
@@ -269,7 +271,7 @@ func (s *Store) Follow(ctx context.Context, p *timeline.Published) error {
 	}
 }
 
-// CompactChanges forgets the entries of the change stream that are older than an instant. Readers
+// CompactChanges deletes the entries of the change stream that are older than an instant. Readers
 // that have not read them need a snapshot.
 func (s *Store) CompactChanges(ctx context.Context, fence Fence, before int64) error {
 	return s.write(ctx, func(ctx context.Context, t *tx) error {

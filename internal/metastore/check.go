@@ -5,15 +5,17 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/hengedb/henge/internal/tasklock"
 	"github.com/hengedb/henge/internal/timeline"
 )
 
-// Check looks for rows that break the invariants of the package comment and returns an error that
-// names all of them. It reads everything: tests call it at their end, operators after a restore.
+// Check checks the invariants of the package comment and returns an error that names all violating
+// rows. It reads the whole store: tests call it at their end, and operators after a restore.
 func (s *Store) Check(ctx context.Context) error {
 	var broken []error
 	report := func(format string, args ...any) { broken = append(broken, fmt.Errorf(format, args...)) }
 	err := s.view(ctx, func(c conn) error {
+		broken = nil
 		for _, q := range []struct{ what, query string }{
 			{"file [%s] has a wrong number of references",
 				"SELECT f.id FROM files f WHERE f.refs <> (SELECT COUNT(*) FROM segments s WHERE s.file_id = f.id)"},
@@ -23,7 +25,7 @@ func (s *Store) Check(ctx context.Context) error {
 				"SELECT s.id FROM segments s LEFT JOIN spans p ON p.datasource = s.datasource AND p.span = s.span WHERE p.span IS NULL"},
 			{"lock [%s] has no holder",
 				"SELECT CAST(l.id AS TEXT) FROM task_locks l WHERE NOT EXISTS (SELECT 1 FROM task_lock_holders h WHERE h.lock_id = l.id)"},
-			{"the change stream lacks entries of number [%s]", "SELECT CAST(h.number AS TEXT) FROM change_heads h " +
+			{"the change stream has no entries of number [%s]", "SELECT CAST(h.number AS TEXT) FROM change_heads h " +
 				"WHERE h.entries <> (SELECT COUNT(*) FROM changes c WHERE c.number = h.number)"},
 		} {
 			found, err := list(ctx, c, scanText, q.query)
@@ -47,7 +49,7 @@ func (s *Store) checkLocks(ctx context.Context, c conn, report func(string, ...a
 	locks, err := c.locks(ctx, "WHERE l.revoked = 0")
 	for i, a := range locks {
 		for _, b := range locks[:i] {
-			if a.DataSource == b.DataSource && a.GroupID != b.GroupID && !coexist(a.Type, a.Interval, b.Type, b.Interval) {
+			if a.DataSource == b.DataSource && a.GroupID != b.GroupID && !tasklock.Coexist(a.Type, a.Interval, b.Type, b.Interval) {
 				report("locks [%d] and [%d] exclude each other", b.ID, a.ID)
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -42,7 +43,7 @@ func (c conn) exec(ctx context.Context, query string, args ...any) (int64, error
 // row scans the first row of a query into dst, or returns errNoRow.
 func (c conn) row(ctx context.Context, dst []any, query string, args ...any) error {
 	found := false
-	err := c.each(ctx, func(rows *sql.Rows) error {
+	err := c.gather(ctx, func() { found = false }, func(rows *sql.Rows) error {
 		if found {
 			return nil
 		}
@@ -55,22 +56,43 @@ func (c conn) row(ctx context.Context, dst []any, query string, args ...any) err
 	return err
 }
 
-// each calls fn for every row of a query. fn must not use c: a transaction has one connection.
+// gather calls fn for every row of a query. fn must not use c: a transaction has one connection. If
+// the connection breaks on the way, who is patient gets all rows once more, after begin.
+func (c conn) gather(ctx context.Context, begin func(), fn func(*sql.Rows) error, query string, args ...any) error {
+	return c.patiently(ctx, func(ctx context.Context) (final bool, err error) {
+		begin()
+		_, err = c.eachOnce(ctx, fn, query, args...)
+		return false, err
+	})
+}
+
+// each is gather for an fn that must not see a row twice: it fails when the connection breaks after
+// the first row.
 func (c conn) each(ctx context.Context, fn func(*sql.Rows) error, query string, args ...any) error {
+	return c.patiently(ctx, func(ctx context.Context) (final bool, err error) {
+		return c.eachOnce(ctx, fn, query, args...)
+	})
+}
+
+// patiently calls fn, as one span, and again if the connection broke and the error is not final. A
+// conn of a transaction calls it once: the transaction as a whole is repeated, if anything is.
+func (c conn) patiently(ctx context.Context, fn func(context.Context) (final bool, err error)) error {
 	if c.store == nil {
-		_, err := c.eachOnce(ctx, fn, query, args...)
+		_, err := fn(ctx)
 		return err
 	}
-	var failed error
+	ctx, span := c.store.beginSpan(ctx)
+	var last error
 	err := c.store.patiently(ctx, func() error {
-		begun, err := c.eachOnce(ctx, fn, query, args...)
-		if begun && err != nil { // fn has seen rows: it is not for us to show them again
-			failed = err
-			return nil
+		final, err := fn(ctx)
+		if final {
+			last, err = err, nil
 		}
 		return err
 	})
-	return errors.Join(err, failed)
+	err = errors.Join(err, last)
+	endSpan(span, err)
+	return err
 }
 
 // eachOnce is each without patience; begun says that fn was called.
@@ -95,7 +117,7 @@ func (c conn) eachOnce(ctx context.Context, fn func(*sql.Rows) error, query stri
 // list collects the rows of a query.
 func list[T any](ctx context.Context, c conn, scan func(*sql.Rows) (T, error), query string, args ...any) ([]T, error) {
 	var out []T
-	err := c.each(ctx, func(rows *sql.Rows) error {
+	err := c.gather(ctx, func() { out = nil }, func(rows *sql.Rows) error {
 		v, err := scan(rows)
 		out = append(out, v)
 		return err
@@ -158,7 +180,7 @@ func (d *dialect) explain(err error) error {
 		case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM:
 			return fault.Runtime("The metadata store can't be written: check the permissions of its directory").WithCause(err)
 		case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
-			return fault.Runtime("The metadata store is damaged: restore it from a backup").WithCause(err)
+			return fault.Runtime("The metadata store is damaged: restore it from a backup (henge restore)").WithCause(err)
 		case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
 			return fault.Unavailable("The metadata store is locked by another process").WithCause(err)
 		}
@@ -168,10 +190,37 @@ func (d *dialect) explain(err error) error {
 	if d.numbered && (!errors.As(err, &refused) || transient(refused)) {
 		// Not an answer of the server: it can't be reached, or the connection broke. Or it says that it
 		// will be away.
-		return fault.Unavailable("The metadata store can't be reached").WithCause(err)
+		return fault.Unavailable("The metadata store can't be reached").WithCause(said(err))
 	}
 	return err
 }
+
+// said returns err with each attempt to connect named once: pgx tries an address with TLS and
+// without, and lists both although they failed alike.
+func said(err error) error {
+	failed, ok := errors.AsType[*pgconn.ConnectError](err)
+	if !ok {
+		return err
+	}
+	var attempts []string
+	for line := range strings.Lines(failed.Unwrap().Error()) {
+		if line = strings.TrimSpace(line); !slices.Contains(attempts, line) {
+			attempts = append(attempts, line)
+		}
+	}
+	return &connectError{
+		text: fmt.Sprintf("database [%s], user [%s]: %s", failed.Config.Database, failed.Config.User, strings.Join(attempts, "; ")), err: err,
+	}
+}
+
+// connectError is a failed connection in a shorter form.
+type connectError struct {
+	text string
+	err  error
+}
+
+func (e *connectError) Error() string { return e.text }
+func (e *connectError) Unwrap() error { return e.err }
 
 // isFull reports whether a statement failed since the disk has no room, also for the index of
 // SQLite's write-ahead log.

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/tasklock"
 	"github.com/hengedb/henge/internal/timeline"
 )
 
@@ -55,7 +56,7 @@ func publishCrash(t *testing.T, action PublishAction, step string) {
 	v1 := f.replace(day(1, 2), 1)
 	v2 := f.replace(day(2, 3), 1)
 	owner, other := f.owner(50), f.owner(50)
-	kind := map[PublishAction]LockType{PublishInsert: Exclusive, PublishAppend: Append, PublishReplace: Replace}[action]
+	kind := map[PublishAction]tasklock.Type{PublishInsert: tasklock.Exclusive, PublishAppend: tasklock.Append, PublishReplace: tasklock.Replace}[action]
 	l := f.lock(owner, kind, day(1, 3))
 	p := Publication{
 		TaskID: owner.TaskID, DataSource: "wiki", Action: action,
@@ -68,10 +69,10 @@ func publishCrash(t *testing.T, action PublishAction, step string) {
 	}
 	switch action {
 	case PublishAppend:
-		f.lock(other, Replace, day(1, 3))
+		f.lock(other, tasklock.Replace, day(1, 3))
 		p.Segments = []*timeline.Segment{segment(day(1, 2), v1, 1, 1)}
 	case PublishReplace:
-		f.lock(other, Append, day(1, 2))
+		f.lock(other, tasklock.Append, day(1, 2))
 		f.publish(Publication{TaskID: other.TaskID, Action: PublishAppend, Segments: []*timeline.Segment{segment(day(1, 2), v1, 1, 1)}})
 		fallthrough
 	default:

@@ -16,8 +16,9 @@ type dialect struct {
 	now string
 	// numbered is whether parameters are $1, $2, ... and not "?".
 	numbered bool
-	// lockWriter begins a write transaction, and returns its name: after it, no other process has one
-	// open. Empty if beginning is enough.
+	// lockWriter begins a write transaction: after it, no other process has one open. Its parameters
+	// are the row of tokens of the process and the transaction's token; it returns what the database
+	// calls the transaction. Empty if beginning is enough.
 	lockWriter string
 	// lockRow is appended to a SELECT whose row must not change until the end of the transaction.
 	lockRow string
@@ -30,12 +31,14 @@ var sqliteDialect = &dialect{
 }
 
 var postgresDialect = &dialect{
-	name:       "PostgreSQL",
-	goose:      goose.DialectPostgres,
-	now:        "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)",
-	numbered:   true,
-	lockWriter: "SELECT CAST(pg_current_xact_id() AS TEXT) FROM counters WHERE name = 'writer' FOR UPDATE",
-	lockRow:    " FOR SHARE",
+	name:     "PostgreSQL",
+	goose:    goose.DialectPostgres,
+	now:      "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)",
+	numbered: true,
+	lockWriter: "WITH turn AS MATERIALIZED (SELECT 1 FROM counters WHERE name = 'writer' FOR UPDATE) " +
+		"INSERT INTO counters (name, value) SELECT ?, ? FROM turn ON CONFLICT (name) DO UPDATE SET value = excluded.value " +
+		"RETURNING CAST(pg_current_xact_id() AS TEXT)",
+	lockRow: " FOR SHARE",
 }
 
 // rebind writes the parameters of a statement as the dialect wants them. Question marks in quotes

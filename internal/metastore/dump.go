@@ -17,24 +17,25 @@ import (
 var dumped = []string{
 	"store_info", "counters", "schemas", "files", "segments", "spans", "pending_segments", "task_locks", "task_lock_holders", "upgrades",
 	"tasks", "task_stages", "task_files", "rules", "settings", "audit", "leases", "statements", "offsets", "supervisors", "change_heads", "changes",
+	"saved_queries",
 }
 
-// Table is the shape of a table of a dump.
+// Table describes a table of a dump.
 type Table struct {
 	Name    string   `json:"name"`
 	Columns []string `json:"columns"`
 }
 
-// Source says where a dump came from.
+// Source describes the origin of a dump.
 type Source struct {
-	// Database is SQLite or PostgreSQL, Release the one that wrote the store last, Schema the version
-	// of its tables.
+	// Database is SQLite or PostgreSQL, Release the last release that wrote the store, Schema the
+	// version of its tables.
 	Database string `json:"database"`
 	Release  string `json:"release"`
 	Schema   int64  `json:"schema"`
 }
 
-// Dumper takes a dump: Begin once, then for each table Table and its rows. A row is valid during
+// Dumper receives a dump: Begin once, then for each table Table and its rows. A row is valid during
 // the call; its values are int64, string or nil.
 type Dumper interface {
 	Begin(Source) error
@@ -42,9 +43,9 @@ type Dumper interface {
 	Row([]any) error
 }
 
-// Dump gives a store as it is at one moment to d, while others read and write it. It changes
-// nothing: a store of an older schema version is dumped in that version, one of a newer release is
-// refused.
+// Dump writes a consistent snapshot of a store to d, while other processes read and write the
+// store. It does not change the store: a store of an older schema version is dumped in that
+// version, and a store of a newer release is rejected.
 func Dump(ctx context.Context, options Options, d Dumper) error {
 	s, err := attach(ctx, options)
 	if err != nil {
@@ -55,7 +56,7 @@ func Dump(ctx context.Context, options Options, d Dumper) error {
 	if err != nil {
 		return err
 	}
-	return s.view(ctx, func(c conn) error {
+	return s.view(ctx, func(c conn) error { // once: nobody is patient here
 		version, err := c.schemaVersion(ctx)
 		if err != nil {
 			return err
@@ -88,7 +89,7 @@ func attach(ctx context.Context, options Options) (*Store, error) {
 	if err := options.Validate(); err != nil {
 		return nil, err
 	}
-	options.idleTransaction = maxIdleDump
+	options.idleTransaction, options.repeat = maxIdleDump, false
 	s := &Store{options: options.withDefaults()}
 	s.clock = s.options.Clock
 	open := s.openPostgres
@@ -171,13 +172,13 @@ func plainValue(v any) (any, error) {
 	case []byte:
 		return string(v), nil
 	}
-	return nil, fault.Defensive("The metadata store gave a value of type [%T]", v)
+	return nil, fault.Defensive("The metadata store returned a value of type [%T]", v)
 }
 
 // occupant says what a store holds that a restore would destroy; empty: nothing.
 func (s *Store) occupant(ctx context.Context) (what string, err error) {
 	c := conn{dialect: s.dialect, db: s.writers}
-	for _, table := range []string{"segments", "tasks", "rules", "supervisors", "settings", "offsets", "statements"} {
+	for _, table := range []string{"segments", "tasks", "rules", "supervisors", "settings", "offsets", "statements", savedTable} {
 		there, err := c.hasTable(ctx, table)
 		if err != nil {
 			return "", err

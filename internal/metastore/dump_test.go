@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/hengedb/henge/internal/tasklock"
 )
 
 // recorder keeps a dump in memory and gives it back.
@@ -68,7 +70,7 @@ func (f *fixture) fill() {
 	f.replace(day(1, 2), 2)
 	f.replace(day(1, 2), 1)
 	owner := f.owner(20)
-	f.lock(owner, Append, day(3, 4))
+	f.lock(owner, tasklock.Append, day(3, 4))
 	_, err := f.SetRules(f.ctx(), Fence{}, "wiki", json.RawMessage(`[{"type":"loadForever"}]`), &AuditEntry{Type: "rules", Key: "wiki", Author: "ünï"})
 	f.ok(err)
 	_, err = f.SetSetting(f.ctx(), Fence{}, "coordinator", json.RawMessage(`{"a":9007199254740993,"text":"\\u0000 \"x\""}`), nil)
@@ -167,7 +169,9 @@ func TestARestoreTakesOlderSchemasAndRefusesNewerOnes(t *testing.T) {
 	f.fill()
 	dump := f.dump()
 	dump.from.Schema = 1
-	dump.without("tasks", "run", "runner") // which came with version 3
+	dump.without("tasks", "run", "runner")                                                           // which came with version 3
+	dump.tables = slices.DeleteFunc(dump.tables, func(t Table) bool { return t.Name == savedTable }) // with version 5
+	dump.without("segments", "times_from", "times_to")                                               // with version 6
 	older := Options{Path: filepath.Join(t.TempDir(), "older.db")}
 	f.ok(Restore(t.Context(), older, replay{dump}, false))
 	restored := openFixture(t, older)

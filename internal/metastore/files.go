@@ -13,7 +13,7 @@ import (
 	"github.com/hengedb/henge/internal/timeline"
 )
 
-// File is the bytes of segments in deep storage.
+// File is a file of segments in deep storage.
 type File struct {
 	ID       string
 	LoadSpec json.RawMessage
@@ -61,14 +61,14 @@ func (t *tx) addReferences(ctx context.Context, files [][]any, refs map[string]i
 	return nil
 }
 
-// UnreferencedFiles returns files that no segment row names any more, by id: their bytes may be
-// deleted, and then forgotten.
+// UnreferencedFiles returns the files that no segment row references any more, by id: the caller
+// may delete their bytes and then call ForgetFiles.
 func (s *Store) UnreferencedFiles(ctx context.Context, limit int) ([]File, error) {
 	return list(ctx, s.read(), scanFile, "SELECT id, load_spec, size FROM files WHERE refs = 0 ORDER BY id LIMIT ?", limit)
 }
 
-// DataSourceFiles gives fn each file that segments of a datasource name, used or not, until it
-// returns an error. Fn must not use the Store.
+// DataSourceFiles calls fn with each file of used and unused segments of a datasource, until fn
+// returns an error. fn must not use the Store.
 func (s *Store) DataSourceFiles(ctx context.Context, dataSource string, fn func(File) error) error {
 	return s.read().each(ctx, func(rows *sql.Rows) error {
 		f, err := scanFile(rows)
@@ -86,7 +86,7 @@ func scanFile(rows *sql.Rows) (f File, err error) {
 	return f, err
 }
 
-// ForgetFiles removes files whose bytes were deleted. Files that are referenced stay.
+// ForgetFiles deletes the rows of files whose bytes were deleted. Referenced files are kept.
 func (s *Store) ForgetFiles(ctx context.Context, fence Fence, ids []string) error {
 	return s.write(ctx, func(ctx context.Context, t *tx) error {
 		if err := fence.check(ctx, t); err != nil {
@@ -107,11 +107,10 @@ func sortByText(rows []SegmentRow) {
 	slices.SortFunc(rows, func(a, b SegmentRow) int { return cmp.Compare(texts[a.ID], texts[b.ID]) })
 }
 
-// MoveFile notes that the bytes of a file, which lie at f.LoadSpec, are at to now, and reports
-// whether they are wanted there: not where a used segment names the file, for queries know its old
-// place, nor where somebody else has moved or deleted it meanwhile. What is not wanted any more,
-// the old bytes or the new ones, becomes a file that no row names: see UnreferencedFiles. Left is
-// its id.
+// MoveFile records that the bytes of a file at f.LoadSpec were copied to to, and reports whether it
+// accepts the new location. It rejects the move if a used segment references the file, because
+// queries know its old location, or if the file was moved or deleted concurrently. The superfluous
+// bytes, old or new, become an unreferenced file with the id left: see UnreferencedFiles.
 func (s *Store) MoveFile(ctx context.Context, fence Fence, f File, to json.RawMessage) (left string, moved bool, err error) {
 	var random [8]byte
 	if _, err := rand.Read(random[:]); err != nil {

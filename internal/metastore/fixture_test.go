@@ -11,6 +11,7 @@ import (
 
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/tasklock"
 	"github.com/hengedb/henge/internal/testkit/fakeclock"
 	"github.com/hengedb/henge/internal/timeline"
 )
@@ -35,7 +36,7 @@ func onEach(t *testing.T, test func(t *testing.T, f *fixture)) {
 func openFixture(t *testing.T, options Options) *fixture {
 	t.Helper()
 	f := &fixture{t: t, clock: fakeclock.New(testStart), options: options}
-	f.options.Clock = f.clock
+	f.options.Clock, f.options.repeat = f.clock, true
 	f.open()
 	t.Cleanup(func() {
 		if f.Store == nil {
@@ -108,20 +109,23 @@ func segment(iv chrono.Interval, version string, partition, core int) *timeline.
 	s := &timeline.Segment{
 		ID: id, Shard: timeline.Numbered{Partition: partition, Core: core}, Schema: testSchema, Size: 100, Rows: 10, BinaryVersion: timeline.BinaryVersion,
 	}
+	if partition == 0 { // of others the times are not known
+		s.Times = chrono.Interval{Start: iv.Start + 5, End: iv.Start + 7}
+	}
 	return s.Locate(json.RawMessage(fmt.Sprintf(`{"type":"local","path":"/deep/%s"}`, id)))
 }
 
 // owner returns a new task of its own group.
-func (f *fixture) owner(priority int) LockOwner {
+func (f *fixture) owner(priority int) tasklock.Owner {
 	f.tasks++
 	id := fmt.Sprintf("task%d", f.tasks)
-	return LockOwner{TaskID: id, GroupID: id, Priority: priority}
+	return tasklock.Owner{TaskID: id, GroupID: id, Priority: priority}
 }
 
 // lock takes a lock on wiki that must be free.
-func (f *fixture) lock(owner LockOwner, kind LockType, iv chrono.Interval) Lock {
+func (f *fixture) lock(owner tasklock.Owner, kind tasklock.Type, iv chrono.Interval) tasklock.Lock {
 	f.t.Helper()
-	l, granted, err := f.TryLock(f.ctx(), LockRequest{Owner: owner, DataSource: "wiki", Interval: iv, Type: kind})
+	l, granted, err := f.TryLock(f.ctx(), LockRequest{Request: tasklock.Request{Owner: owner, DataSource: "wiki", Interval: iv, Type: kind}})
 	f.ok(err)
 	if !granted {
 		f.t.Fatalf("%s lock on %v was not granted", kind, iv)
@@ -133,7 +137,7 @@ func (f *fixture) lock(owner LockOwner, kind LockType, iv chrono.Interval) Lock 
 func (f *fixture) replace(iv chrono.Interval, partitions int) string {
 	f.t.Helper()
 	owner := f.owner(50)
-	l := f.lock(owner, Exclusive, iv)
+	l := f.lock(owner, tasklock.Exclusive, iv)
 	var list []*timeline.Segment
 	for p := range partitions {
 		list = append(list, segment(iv, l.Version, p, partitions))

@@ -13,6 +13,7 @@ import (
 
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/tasklock"
 	"github.com/hengedb/henge/internal/timeline"
 )
 
@@ -31,15 +32,15 @@ type history struct {
 
 // appendTask is between its allocation and its publication.
 type appendTask struct {
-	owner    LockOwner
+	owner    tasklock.Owner
 	asked    int
 	promised []PendingSegment
 }
 
 // replaceTask holds a REPLACE lock, and has read or not.
 type replaceTask struct {
-	owner LockOwner
-	lock  Lock
+	owner tasklock.Owner
+	lock  tasklock.Lock
 	read  map[chrono.Interval][]string // rows by the interval of the new segments
 	// segments are those that were read.
 	segments []SegmentRow
@@ -95,7 +96,7 @@ func (h *history) play(n int, steps map[string]int) {
 			r := &replaceTask{owner: h.owner(50)}
 			from := 1 + h.rnd.IntN(3)
 			granted := false
-			if r.lock, granted = h.try(r.owner, Replace, day(from, from+2)); granted {
+			if r.lock, granted = h.try(r.owner, tasklock.Replace, day(from, from+2)); granted {
 				replaces = append(replaces, r)
 				step = "lock"
 			}
@@ -163,7 +164,7 @@ func (h *history) publishAppend(a *appendTask, steps map[string]int) string {
 	p := Publication{TaskID: a.owner.TaskID, DataSource: "wiki", Action: PublishAppend}
 	before := len(h.appended)
 	for _, promised := range a.promised {
-		if _, granted := h.try(a.owner, Append, promised.ID.Interval); !granted {
+		if _, granted := h.try(a.owner, tasklock.Append, promised.ID.Interval); !granted {
 			return ""
 		}
 	}

@@ -8,46 +8,47 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// ErrDeposed marks the fault of a write by a leader, or a runner of a task, that was followed by
-// another.
+// ErrDeposed marks the fault of a write by a leader, or by a runner of a task, that has a
+// successor.
 var ErrDeposed = errors.New("deposed")
 
-// Lease is the leadership of one name, for example "coordinator", until the database's clock
-// reaches an instant.
+// Lease is the leadership of one name, for example "coordinator", until an instant of the database
+// clock.
 type Lease struct {
 	Name string
-	// Holder is the process, Address where it answers requests.
+	// Holder identifies the process, Address is its address.
 	Holder, Address string
-	// Epoch grows with every acquisition. Zero: the lease was never held.
+	// Epoch increases with every acquisition. Zero: the lease was never held.
 	Epoch int64
-	// Held is whether the lease has not run out, by the database's clock at the time of reading, and
-	// Left how long it lasts from then on.
+	// Held is true if the lease had not expired by the database clock when it was read, and Left is
+	// the remaining time at that moment.
 	Held bool
 	Left time.Duration
-	// Released is whether its holder has given it up.
+	// Released is true if the holder has released the lease.
 	Released bool
 }
 
-// Fence returns what a leader gives with its writes.
+// Fence returns the fence for the writes of the leader.
 func (l Lease) Fence() Fence { return Fence{Lease: l.Name, Holder: l.Holder, Epoch: l.Epoch} }
 
-// Fence makes a write happen only while an epoch of a lease is the newest, or while a task is
-// active and a run of it the newest. The zero value checks nothing, for writers that are neither.
+// Fence permits a write only while an epoch of a lease is the newest, or while a task is active and
+// a run of it is the newest. The zero value does not check anything; it is for other writers.
 type Fence struct {
 	Lease string
-	// Holder is who must have the lease; empty: anybody. A database that has lost its last moments
-	// gives an epoch to a second holder.
+	// Holder is the required holder of the lease; empty: any. A database that has lost its last
+	// commits can assign an epoch to a second holder.
 	Holder string
-	// Task is of writers that run a task; Lease is empty then, and Epoch the number of the run.
+	// Task is set for writers that run a task; Lease is then empty, and Epoch is the number of the
+	// run.
 	Task  string
 	Epoch int64
 }
 
 type fenceKey struct{}
 
-// WithFence returns a context under which every write to the store happens only while f's epoch is
-// the newest, beside what the write itself asks for. A leader does all that it does as one under
-// such a context.
+// WithFence returns a context under which every write to the store requires that the epoch of f is
+// the newest, in addition to the conditions of the write itself. A leader does all of its work
+// under such a context.
 func WithFence(ctx context.Context, f Fence) context.Context {
 	return context.WithValue(ctx, fenceKey{}, f)
 }
@@ -97,8 +98,7 @@ func (f Fence) checkRun(ctx context.Context, t *tx) error {
 	return nil
 }
 
-// CheckFence returns the fault that a write under ctx would have, if its fence does not hold any
-// more.
+// CheckFence returns the fault of a write under ctx if the fence of ctx no longer holds.
 func (s *Store) CheckFence(ctx context.Context) error {
 	if FenceOf(ctx) == (Fence{}) {
 		return nil
@@ -106,8 +106,8 @@ func (s *Store) CheckFence(ctx context.Context) error {
 	return s.write(ctx, func(context.Context, *tx) error { return nil })
 }
 
-// AcquireLease takes a lease if nobody holds it, or if the holder itself asks again (after a
-// restart: its epoch grows too). If another process holds it, the result is that process's lease
+// AcquireLease acquires a lease if it is free, or if the caller already holds it (after a restart;
+// the epoch increases too). If another process holds it, the result is the lease of that process
 // and false.
 func (s *Store) AcquireLease(ctx context.Context, name, holder, address string, ttl time.Duration) (lease Lease, acquired bool, err error) {
 	err = s.onLease(ctx, func(ctx context.Context, c conn) error {
@@ -127,7 +127,8 @@ func (s *Store) AcquireLease(ctx context.Context, name, holder, address string, 
 	return lease, acquired, err
 }
 
-// RenewLease extends a lease. False: another process has taken it, and this one must stop leading.
+// RenewLease extends a lease. False: another process has acquired it, and this process must stop
+// leading.
 func (s *Store) RenewLease(ctx context.Context, lease Lease, ttl time.Duration) (renewed bool, err error) {
 	err = s.onLease(ctx, func(ctx context.Context, c conn) error {
 		n, err := c.exec(ctx, "UPDATE leases SET expires = "+s.dialect.now+" + ? WHERE name = ? AND holder = ? AND epoch = ?",
@@ -138,8 +139,8 @@ func (s *Store) RenewLease(ctx context.Context, lease Lease, ttl time.Duration) 
 	return renewed, err
 }
 
-// ReleaseLease gives a lease up, so that another process can have it at once. A lease that was lost
-// already stays as it is.
+// ReleaseLease releases a lease, so that another process can acquire it immediately. It does not
+// change a lease that was already lost.
 func (s *Store) ReleaseLease(ctx context.Context, lease Lease) error {
 	return s.onLease(ctx, func(ctx context.Context, c conn) error {
 		_, err := c.exec(ctx, "UPDATE leases SET expires = 0 WHERE name = ? AND holder = ? AND epoch = ?", lease.Name, lease.Holder, lease.Epoch)
@@ -147,7 +148,7 @@ func (s *Store) ReleaseLease(ctx context.Context, lease Lease) error {
 	})
 }
 
-// Leader returns the newest lease of a name; without epoch if it was never held.
+// Leader returns the newest lease of a name; its epoch is zero if it was never held.
 func (s *Store) Leader(ctx context.Context, name string) (Lease, error) {
 	return s.lease(ctx, s.read(), name)
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hengedb/henge/internal/tasklock"
 	"github.com/hengedb/henge/internal/timeline"
 )
 
@@ -123,7 +124,7 @@ func TestFence(t *testing.T) {
 			t.Fatal(ok, err)
 		}
 		owner := f.owner(50)
-		f.lock(owner, Exclusive, day(2, 3))
+		f.lock(owner, tasklock.Exclusive, day(2, 3))
 		ctx, fence, null := f.ctx(), old.Fence(), json.RawMessage("null")
 		writes := map[string]func(Fence) error{
 			"Publish": func(fence Fence) error {
@@ -139,7 +140,7 @@ func TestFence(t *testing.T) {
 				return err
 			},
 			"TryLock": func(fence Fence) error {
-				_, _, err := f.TryLock(ctx, LockRequest{Fence: fence, Owner: owner, DataSource: "x", Interval: day(1, 2), Type: Shared})
+				_, _, err := f.TryLock(ctx, LockRequest{Fence: fence, Request: tasklock.Request{Owner: owner, DataSource: "x", Interval: day(1, 2), Type: tasklock.Shared}})
 				return err
 			},
 			"ReleaseLocks": func(fence Fence) error { return f.ReleaseLocks(ctx, fence, "x", nil) },

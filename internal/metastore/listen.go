@@ -19,11 +19,11 @@ import (
 const notifyChannel = "henge"
 
 const (
-	toldChange   = "change"
-	toldUnlock   = "unlock"
-	toldMembers  = "members"
-	toldSettings = "settings"
-	toldHello    = "hello:" // and a word of who asks
+	notifyChange   = "change"
+	notifyUnlock   = "unlock"
+	notifyMembers  = "members"
+	notifySettings = "settings"
+	notifyHello    = "hello:" // and a word of who asks
 )
 
 const (
@@ -63,7 +63,7 @@ func (s *Store) hear(ctx context.Context) error {
 	if _, err := c.Exec(ctx, "LISTEN "+notifyChannel); err != nil {
 		return err
 	}
-	hello := toldHello + rand.Text()
+	hello := notifyHello + rand.Text()
 	if err := s.read().tell(ctx, hello); err != nil {
 		return err
 	}
@@ -75,26 +75,26 @@ func (s *Store) hear(ctx context.Context) error {
 		for word := range strings.FieldsSeq(n.Payload) {
 			if word == hello {
 				s.heard.Store(true)
-				for _, missed := range []string{toldChange, toldUnlock, toldMembers, toldSettings} { // what came before is looked for
-					s.told(missed)
+				for _, missed := range []string{notifyChange, notifyUnlock, notifyMembers, notifySettings} { // what came before is looked for
+					s.wake(missed)
 				}
 			}
-			s.told(word)
+			s.wake(word)
 		}
 	}
 }
 
-// told wakes those of this process who wait for what a word is about. Words of later releases are
+// wake wakes those of this process who wait for what a word is about. Words of later releases are
 // about nothing here.
-func (s *Store) told(word string) {
+func (s *Store) wake(word string) {
 	switch word {
-	case toldChange:
+	case notifyChange:
 		s.changed.raise()
-	case toldUnlock:
+	case notifyUnlock:
 		s.unlocked.raise()
-	case toldMembers:
+	case notifyMembers:
 		s.joined.raise()
-	case toldSettings:
+	case notifySettings:
 		s.settled.raise()
 	}
 }

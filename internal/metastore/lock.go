@@ -3,79 +3,29 @@ package metastore
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"time"
 
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/tasklock"
 )
 
-// ErrLockRevoked marks the fault of a task whose lock went to a task of higher priority.
+// ErrLockRevoked marks the fault of a task whose lock was revoked for a task of higher priority.
 var ErrLockRevoked = errors.New("lock revoked")
 
-// LockOwner is the task that asks for a lock. Tasks of one group share locks.
-type LockOwner struct {
-	TaskID, GroupID string
-	Priority        int
-}
-
-// Lock is a lock on an interval of a datasource, held by tasks of one group.
-type Lock struct {
-	ID         int64
-	Type       LockType
-	GroupID    string
-	DataSource string
-	Interval   chrono.Interval
-	// Version is above every version that the datasource had in the interval when the lock was
-	// granted; APPEND locks have the version of a first append instead.
-	Version  string
-	Priority int
-	// Revoked is whether a task of higher priority took it. The holders find out at their next use.
-	Revoked bool
-}
-
-// MarshalJSON returns the object of the task API.
-func (l Lock) MarshalJSON() ([]byte, error) {
-	return json.Marshal(struct {
-		Granularity string          `json:"granularity"`
-		Type        LockType        `json:"type"`
-		GroupID     string          `json:"groupId"`
-		DataSource  string          `json:"dataSource"`
-		Interval    chrono.Interval `json:"interval"`
-		Version     string          `json:"version"`
-		Priority    int             `json:"priority"`
-		Revoked     bool            `json:"revoked"`
-	}{"timeChunk", l.Type, l.GroupID, l.DataSource, l.Interval, l.Version, l.Priority, l.Revoked})
-}
-
-// LockRequest asks for a lock.
+// LockRequest is a lock request of a leader or of a run of a task.
 type LockRequest struct {
-	Fence      Fence
-	Owner      LockOwner
-	DataSource string
-	Interval   chrono.Interval
-	Type       LockType
+	Fence Fence
+	tasklock.Request
 }
 
-func (r *LockRequest) validate() error {
-	switch {
-	case !r.Type.valid():
-		return fault.InvalidInput("The lock type [%s] is not known", r.Type)
-	case r.Interval.IsEmpty():
-		return fault.InvalidInput("A lock needs an interval that is not empty, got [%s]", r.Interval)
-	case r.DataSource == "" || r.Owner.TaskID == "" || r.Owner.GroupID == "":
-		return fault.InvalidInput("A lock needs a datasource, a task and a group")
-	}
-	return nil
-}
-
-// TryLock grants a lock if no other group holds one that excludes it, or only such of lower
-// priority, which are revoked. A group that holds a lock of the type over the interval gets that
-// one. False: it is not free. ErrLockRevoked: the group had it and lost it.
-func (s *Store) TryLock(ctx context.Context, r LockRequest) (lock Lock, granted bool, err error) {
-	if err := r.validate(); err != nil {
-		return Lock{}, false, err
+// TryLock grants a lock if no other group holds a conflicting lock, or only conflicting locks of
+// lower priority, which it revokes. A group that already holds a lock of the type over the interval
+// gets that lock. False: the lock is not free. ErrLockRevoked: the group has lost the lock.
+func (s *Store) TryLock(ctx context.Context, r LockRequest) (lock tasklock.Lock, granted bool, err error) {
+	if err := r.Validate(); err != nil {
+		return tasklock.Lock{}, false, err
 	}
 	err = s.write(ctx, func(ctx context.Context, t *tx) error {
 		if err := r.Fence.check(ctx, t); err != nil {
@@ -88,8 +38,9 @@ func (s *Store) TryLock(ctx context.Context, r LockRequest) (lock Lock, granted 
 	return lock, granted && err == nil, err
 }
 
-// AcquireLock is TryLock that waits until the lock is free, at most timeout. False: it never was.
-func (s *Store) AcquireLock(ctx context.Context, r LockRequest, timeout time.Duration) (Lock, bool, error) {
+// AcquireLock is TryLock that waits until the lock is free, at most for timeout. False: the timeout
+// expired.
+func (s *Store) AcquireLock(ctx context.Context, r LockRequest, timeout time.Duration) (tasklock.Lock, bool, error) {
 	deadline := s.clock.NewTimer(timeout)
 	defer deadline.Stop()
 	waiting, stop := context.WithCancel(ctx)
@@ -115,21 +66,21 @@ func (s *Store) AcquireLock(ctx context.Context, r LockRequest, timeout time.Dur
 		if err := s.await(waiting, unlocked, pollLocks); err != nil {
 			select {
 			case <-expired:
-				return Lock{}, false, nil
+				return tasklock.Lock{}, false, nil
 			default:
-				return Lock{}, false, err
+				return tasklock.Lock{}, false, err
 			}
 		}
 	}
 }
 
 // tryLock is TryLock inside a transaction.
-func (t *tx) tryLock(ctx context.Context, r LockRequest) (Lock, bool, error) {
+func (t *tx) tryLock(ctx context.Context, r LockRequest) (tasklock.Lock, bool, error) {
 	held, err := t.overlappingLocks(ctx, r.DataSource, r.Interval)
 	if err != nil {
-		return Lock{}, false, err
+		return tasklock.Lock{}, false, err
 	}
-	var losers []Lock
+	var losers []tasklock.Lock
 	for _, l := range held {
 		switch {
 		case l.GroupID == r.Owner.GroupID:
@@ -140,35 +91,35 @@ func (t *tx) tryLock(ctx context.Context, r LockRequest) (Lock, bool, error) {
 				return l, false, revokedFault(r.Owner.TaskID, l)
 			}
 			return l, true, t.addHolder(ctx, l.ID, r.Owner.TaskID)
-		case l.Revoked || coexist(l.Type, l.Interval, r.Type, r.Interval):
+		case l.Revoked || tasklock.Coexist(l.Type, l.Interval, r.Type, r.Interval):
 		case l.Priority >= r.Owner.Priority:
-			return Lock{}, false, nil
+			return tasklock.Lock{}, false, nil
 		default:
 			losers = append(losers, l)
 		}
 	}
 	for _, l := range losers {
 		if _, err := t.exec(ctx, "UPDATE task_locks SET revoked = 1 WHERE id = ?", l.ID); err != nil {
-			return Lock{}, false, err
+			return tasklock.Lock{}, false, err
 		}
 		t.released = true
 	}
-	lock := Lock{
+	lock := tasklock.Lock{
 		Type: r.Type, GroupID: r.Owner.GroupID, DataSource: r.DataSource, Interval: r.Interval, Version: firstAppendVersion, Priority: r.Owner.Priority,
 	}
-	if r.Type != Append {
+	if r.Type != tasklock.Append {
 		if lock.Version, err = t.grantVersion(ctx, r.DataSource, r.Interval, held); err != nil {
-			return Lock{}, false, err
+			return tasklock.Lock{}, false, err
 		}
 	}
 	if lock.ID, err = t.counter(ctx, "lock", 1); err != nil {
-		return Lock{}, false, err
+		return tasklock.Lock{}, false, err
 	}
 	_, err = t.exec(ctx, "INSERT INTO task_locks (id, group_id, datasource, lock_type, start_ms, end_ms, version, priority, revoked, created) "+
 		"VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0, ?)",
 		lock.ID, lock.GroupID, lock.DataSource, string(lock.Type), lock.Interval.Start, lock.Interval.End, lock.Version, lock.Priority, t.now)
 	if err != nil {
-		return Lock{}, false, err
+		return tasklock.Lock{}, false, err
 	}
 	return lock, true, t.addHolder(ctx, lock.ID, r.Owner.TaskID)
 }
@@ -178,44 +129,45 @@ func (t *tx) addHolder(ctx context.Context, lockID int64, taskID string) error {
 	return err
 }
 
-func revokedFault(taskID string, l Lock) error {
+func revokedFault(taskID string, l tasklock.Lock) error {
 	return fault.Conflict("The lock of task [%s] on interval [%s] of datasource [%s] was revoked by a task of higher priority",
 		taskID, l.Interval, l.DataSource).WithCause(ErrLockRevoked)
 }
 
 const selectLocks = "SELECT l.id, l.lock_type, l.group_id, l.datasource, l.start_ms, l.end_ms, l.version, l.priority, l.revoked FROM task_locks l "
 
-func (c conn) locks(ctx context.Context, condition string, args ...any) ([]Lock, error) {
-	return list(ctx, c, func(rows *sql.Rows) (l Lock, err error) {
+func (c conn) locks(ctx context.Context, condition string, args ...any) ([]tasklock.Lock, error) {
+	return list(ctx, c, func(rows *sql.Rows) (l tasklock.Lock, err error) {
 		return l, rows.Scan(&l.ID, &l.Type, &l.GroupID, &l.DataSource, &l.Interval.Start, &l.Interval.End, &l.Version, &l.Priority, &l.Revoked)
 	}, selectLocks+condition+" ORDER BY l.id", args...)
 }
 
 // taskLocks returns the locks that a task holds on a datasource, revoked ones too.
-func (c conn) taskLocks(ctx context.Context, taskID, dataSource string) ([]Lock, error) {
+func (c conn) taskLocks(ctx context.Context, taskID, dataSource string) ([]tasklock.Lock, error) {
 	return c.locks(ctx, "JOIN task_lock_holders h ON h.lock_id = l.id WHERE h.task_id = ? AND l.datasource = ?", taskID, dataSource)
 }
 
-// TaskLocks returns the locks that a task holds, revoked ones too, in the order they were granted.
-func (s *Store) TaskLocks(ctx context.Context, taskID string) ([]Lock, error) {
+// TaskLocks returns the locks that a task holds, including revoked ones, in the order in which they
+// were granted.
+func (s *Store) TaskLocks(ctx context.Context, taskID string) ([]tasklock.Lock, error) {
 	return s.read().locks(ctx, "JOIN task_lock_holders h ON h.lock_id = l.id WHERE h.task_id = ?", taskID)
 }
 
-// LockHolders returns the ids of the tasks that hold locks which were not revoked.
+// LockHolders returns the ids of the tasks that hold locks, except revoked ones.
 func (s *Store) LockHolders(ctx context.Context) ([]string, error) {
 	return list(ctx, s.read(), scanText, "SELECT DISTINCT h.task_id FROM task_lock_holders h JOIN task_locks l ON l.id = h.lock_id WHERE l.revoked = 0")
 }
 
 // Locks returns all locks of a datasource, or of all datasources if the name is empty.
-func (s *Store) Locks(ctx context.Context, dataSource string) ([]Lock, error) {
+func (s *Store) Locks(ctx context.Context, dataSource string) ([]tasklock.Lock, error) {
 	if dataSource == "" {
 		return s.read().locks(ctx, "")
 	}
 	return s.read().locks(ctx, "WHERE l.datasource = ?", dataSource)
 }
 
-// ReleaseLocks ends a task's hold on its locks that meet the interval, or on all if it is nil. A
-// lock without holders is gone.
+// ReleaseLocks releases the locks of a task that overlap the interval, or all if it is nil. A lock
+// without holders is deleted.
 func (s *Store) ReleaseLocks(ctx context.Context, fence Fence, taskID string, interval *chrono.Interval) error {
 	return s.write(ctx, func(ctx context.Context, t *tx) error {
 		if err := fence.check(ctx, t); err != nil {
@@ -256,7 +208,7 @@ func (t *tx) releaseLocks(ctx context.Context, taskID string, interval *chrono.I
 	return nil
 }
 
-// RevokeLock takes a lock from its holders, as a task of higher priority would.
+// RevokeLock revokes a lock, as a task of higher priority would.
 func (s *Store) RevokeLock(ctx context.Context, fence Fence, lockID int64) error {
 	return s.write(ctx, func(ctx context.Context, t *tx) error {
 		if err := fence.check(ctx, t); err != nil {

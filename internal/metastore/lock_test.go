@@ -8,45 +8,46 @@ import (
 	"time"
 
 	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/tasklock"
 )
 
 // TestLockTable is the table of spec/ingestion.md, section 9, for the same interval and for one
 // inside the other.
 func TestLockTable(t *testing.T) {
-	kinds := []LockType{Exclusive, Shared, Append, Replace, Kill}
+	kinds := []tasklock.Type{tasklock.Exclusive, tasklock.Shared, tasklock.Append, tasklock.Replace, tasklock.Kill}
 	outer, inner, beside := day(1, 4), day(2, 3), day(4, 5)
 	for _, held := range kinds {
 		for _, asked := range kinds {
 			name := string(held) + " held, " + string(asked) + " asked"
-			same := map[[2]LockType]bool{{Shared, Shared}: true, {Append, Append}: true, {Append, Replace}: true, {Replace, Append}: true}[[2]LockType{held, asked}]
-			if (held == Kill) != (asked == Kill) {
+			same := map[[2]tasklock.Type]bool{{tasklock.Shared, tasklock.Shared}: true, {tasklock.Append, tasklock.Append}: true, {tasklock.Append, tasklock.Replace}: true, {tasklock.Replace, tasklock.Append}: true}[[2]tasklock.Type{held, asked}]
+			if (held == tasklock.Kill) != (asked == tasklock.Kill) {
 				same = true
 			}
-			if got := coexist(held, outer, asked, outer); got != same {
+			if got := tasklock.Coexist(held, outer, asked, outer); got != same {
 				t.Errorf("%s, same interval: %v", name, got)
 			}
 			// An append inside a replacement goes, a replacement inside an append does not.
-			insideOuter := same && !(held == Append && asked == Replace)
-			if got := coexist(held, outer, asked, inner); got != insideOuter {
+			insideOuter := same && !(held == tasklock.Append && asked == tasklock.Replace)
+			if got := tasklock.Coexist(held, outer, asked, inner); got != insideOuter {
 				t.Errorf("%s inside: %v", name, got)
 			}
-			aroundInner := same && !(held == Replace && asked == Append)
-			if got := coexist(held, inner, asked, outer); got != aroundInner {
+			aroundInner := same && !(held == tasklock.Replace && asked == tasklock.Append)
+			if got := tasklock.Coexist(held, inner, asked, outer); got != aroundInner {
 				t.Errorf("%s around: %v", name, got)
 			}
-			if !coexist(held, outer, asked, beside) {
+			if !tasklock.Coexist(held, outer, asked, beside) {
 				t.Errorf("%s beside each other exclude each other", name)
 			}
-			if coexist(held, outer, asked, inner) != coexist(asked, inner, held, outer) {
+			if tasklock.Coexist(held, outer, asked, inner) != tasklock.Coexist(asked, inner, held, outer) {
 				t.Errorf("%s: not symmetric", name)
 			}
 		}
 	}
 }
 
-func (f *fixture) try(owner LockOwner, kind LockType, iv chrono.Interval) (Lock, bool) {
+func (f *fixture) try(owner tasklock.Owner, kind tasklock.Type, iv chrono.Interval) (tasklock.Lock, bool) {
 	f.t.Helper()
-	l, granted, err := f.TryLock(f.ctx(), LockRequest{Owner: owner, DataSource: "wiki", Interval: iv, Type: kind})
+	l, granted, err := f.TryLock(f.ctx(), LockRequest{Request: tasklock.Request{Owner: owner, DataSource: "wiki", Interval: iv, Type: kind}})
 	f.ok(err)
 	return l, granted
 }
@@ -54,28 +55,28 @@ func (f *fixture) try(owner LockOwner, kind LockType, iv chrono.Interval) (Lock,
 func TestLocksAndPriorities(t *testing.T) {
 	onEach(t, func(t *testing.T, f *fixture) {
 		batch, stream, compact := f.owner(50), f.owner(75), f.owner(25)
-		first := f.lock(batch, Exclusive, day(1, 3))
-		if _, granted := f.try(f.owner(50), Exclusive, day(2, 4)); granted {
+		first := f.lock(batch, tasklock.Exclusive, day(1, 3))
+		if _, granted := f.try(f.owner(50), tasklock.Exclusive, day(2, 4)); granted {
 			t.Error("equal priority got the lock")
 		}
-		if _, granted := f.try(compact, Replace, day(2, 4)); granted {
+		if _, granted := f.try(compact, tasklock.Replace, day(2, 4)); granted {
 			t.Error("lower priority got the lock")
 		}
-		if again := f.lock(batch, Exclusive, day(1, 2)); again.ID != first.ID {
+		if again := f.lock(batch, tasklock.Exclusive, day(1, 2)); again.ID != first.ID {
 			t.Error("the holder got another lock over a part of its own")
 		}
-		mate := LockOwner{TaskID: "mate", GroupID: batch.GroupID, Priority: 50}
-		if again := f.lock(mate, Exclusive, day(1, 2)); again.ID != first.ID {
+		mate := tasklock.Owner{TaskID: "mate", GroupID: batch.GroupID, Priority: 50}
+		if again := f.lock(mate, tasklock.Exclusive, day(1, 2)); again.ID != first.ID {
 			t.Error("tasks of one group do not share")
 		}
-		wider := f.lock(batch, Exclusive, day(1, 5))
+		wider := f.lock(batch, tasklock.Exclusive, day(1, 5))
 		if wider.ID == first.ID || wider.Version <= first.Version {
 			t.Errorf("a wider lock: %+v after %+v", wider, first)
 		}
 
 		// A high priority takes only what it overlaps, and all of it or nothing.
-		f.lock(f.owner(80), Shared, day(4, 6))
-		if _, granted := f.try(stream, Exclusive, day(1, 6)); granted {
+		f.lock(f.owner(80), tasklock.Shared, day(4, 6))
+		if _, granted := f.try(stream, tasklock.Exclusive, day(1, 6)); granted {
 			t.Error("a lock was granted over one of higher priority")
 		}
 		held, err := f.TaskLocks(f.ctx(), batch.TaskID)
@@ -83,8 +84,8 @@ func TestLocksAndPriorities(t *testing.T) {
 		if len(held) != 2 || held[0].Revoked || !held[1].Revoked {
 			t.Errorf("locks of the batch task: %+v", held)
 		}
-		f.lock(stream, Exclusive, day(1, 2))
-		_, _, err = f.TryLock(f.ctx(), LockRequest{Owner: batch, DataSource: "wiki", Interval: day(1, 2), Type: Exclusive})
+		f.lock(stream, tasklock.Exclusive, day(1, 2))
+		_, _, err = f.TryLock(f.ctx(), LockRequest{Request: tasklock.Request{Owner: batch, DataSource: "wiki", Interval: day(1, 2), Type: tasklock.Exclusive}})
 		if !errors.Is(err, ErrLockRevoked) {
 			t.Errorf("asking for a revoked lock: %v", err)
 		}
@@ -94,7 +95,7 @@ func TestLocksAndPriorities(t *testing.T) {
 			t.Errorf("the mate's lock went with the other's: %v %v", held, err)
 		}
 		// Other datasources are not concerned.
-		if _, granted, err := f.TryLock(f.ctx(), LockRequest{Owner: compact, DataSource: "other", Interval: chrono.Eternity, Type: Exclusive}); err != nil || !granted {
+		if _, granted, err := f.TryLock(f.ctx(), LockRequest{Request: tasklock.Request{Owner: compact, DataSource: "other", Interval: chrono.Eternity, Type: tasklock.Exclusive}}); err != nil || !granted {
 			t.Errorf("lock of another datasource: %v %v", granted, err)
 		}
 	})
@@ -103,10 +104,10 @@ func TestLocksAndPriorities(t *testing.T) {
 func TestAdminRevokesLock(t *testing.T) {
 	onEach(t, func(t *testing.T, f *fixture) {
 		owner := f.owner(50)
-		l := f.lock(owner, Exclusive, day(1, 2))
+		l := f.lock(owner, tasklock.Exclusive, day(1, 2))
 		f.ok(f.RevokeLock(f.ctx(), Fence{}, l.ID))
 		f.refused(f.RevokeLock(f.ctx(), Fence{}, 99), "There is no lock [99]")
-		f.lock(f.owner(0), Exclusive, day(1, 2))
+		f.lock(f.owner(0), tasklock.Exclusive, day(1, 2))
 	})
 }
 
@@ -114,7 +115,7 @@ func TestLockVersions(t *testing.T) {
 	onEach(t, func(t *testing.T, f *fixture) {
 		next := func() string {
 			owner := f.owner(50)
-			l := f.lock(owner, Exclusive, day(1, 2))
+			l := f.lock(owner, tasklock.Exclusive, day(1, 2))
 			f.ok(f.ReleaseLocks(f.ctx(), Fence{}, owner.TaskID, nil))
 			return l.Version
 		}
@@ -132,7 +133,7 @@ func TestLockVersions(t *testing.T) {
 		// instants.
 		for _, version := range []string{"2030-01-01T00:00:00.000Z", "zzz"} {
 			owner := f.owner(50)
-			l := f.lock(owner, Exclusive, day(1, 2))
+			l := f.lock(owner, tasklock.Exclusive, day(1, 2))
 			_, err := f.Store.Publish(f.ctx(), Publication{TaskID: owner.TaskID, DataSource: "wiki"})
 			f.ok(err)
 			f.ok(f.write(f.ctx(), func(ctx context.Context, tx *tx) error {
@@ -152,8 +153,8 @@ func TestLockVersions(t *testing.T) {
 func TestAcquireLockWaits(t *testing.T) {
 	onEach(t, func(t *testing.T, f *fixture) {
 		holder, waiter := f.owner(50), f.owner(50)
-		f.lock(holder, Exclusive, day(1, 2))
-		request := LockRequest{Owner: waiter, DataSource: "wiki", Interval: day(1, 2), Type: Exclusive}
+		f.lock(holder, tasklock.Exclusive, day(1, 2))
+		request := LockRequest{Request: tasklock.Request{Owner: waiter, DataSource: "wiki", Interval: day(1, 2), Type: tasklock.Exclusive}}
 		type outcome struct {
 			granted bool
 			err     error
@@ -194,7 +195,7 @@ func TestAcquireLockWaits(t *testing.T) {
 }
 
 func TestLockJSON(t *testing.T) {
-	got, err := json.Marshal(Lock{Type: Exclusive, GroupID: "g", DataSource: "wiki", Interval: day(1, 2), Version: "v", Priority: 50})
+	got, err := json.Marshal(tasklock.Lock{Type: tasklock.Exclusive, GroupID: "g", DataSource: "wiki", Interval: day(1, 2), Version: "v", Priority: 50})
 	const want = `{"granularity":"timeChunk","type":"EXCLUSIVE","groupId":"g","dataSource":"wiki",` +
 		`"interval":"2026-03-01T00:00:00.000Z/2026-03-02T00:00:00.000Z","version":"v","priority":50,"revoked":false}`
 	if err != nil || string(got) != want {
@@ -204,12 +205,12 @@ func TestLockJSON(t *testing.T) {
 
 func TestLockRequestRefused(t *testing.T) {
 	onEach(t, func(t *testing.T, f *fixture) {
-		for text, r := range map[string]LockRequest{
+		for text, r := range map[string]tasklock.Request{
 			"lock type [NONE]": {Owner: f.owner(0), DataSource: "wiki", Interval: day(1, 2), Type: "NONE"},
-			"not empty":        {Owner: f.owner(0), DataSource: "wiki", Type: Exclusive},
-			"needs a":          {Owner: f.owner(0), Interval: day(1, 2), Type: Exclusive},
+			"not empty":        {Owner: f.owner(0), DataSource: "wiki", Type: tasklock.Exclusive},
+			"needs a":          {Owner: f.owner(0), Interval: day(1, 2), Type: tasklock.Exclusive},
 		} {
-			_, _, err := f.TryLock(f.ctx(), r)
+			_, _, err := f.TryLock(f.ctx(), LockRequest{Request: r})
 			f.refused(err, text)
 		}
 	})

@@ -11,27 +11,27 @@ import (
 	"github.com/hengedb/henge/internal/timeline"
 )
 
-// Selection chooses segments of a datasource: those of IDs, else those fully inside Interval, else
+// Selection selects segments of a datasource: those of IDs, else those fully inside Interval, else
 // all.
 type Selection struct {
 	// IDs are texts of segment ids.
 	IDs []string
-	// Interval, if not nil, chooses the segments whose interval it contains.
+	// Interval, if not nil, selects the segments whose interval it contains.
 	Interval *chrono.Interval
-	// Versions, if not nil, restricts Interval to these versions. An empty list chooses nothing.
+	// Versions, if not nil, restricts Interval to these versions. An empty list selects nothing.
 	Versions []string
 }
 
-// Marked says what a mark did.
+// Marked is the result of marking segments.
 type Marked struct {
-	// Changed counts the segments whose flag was flipped.
+	// Changed is the number of segments whose flag was changed.
 	Changed int
-	// Number is the number of the change stream that has it; 0 if nothing changed.
+	// Number is the number of the change in the change stream; 0 if nothing changed.
 	Number int64
 }
 
-// MarkUnused makes segments unused: queries stop seeing them, and kill may delete them. Ids that
-// are not there are ignored. The audit entry, if not nil, is written with it.
+// MarkUnused makes segments unused: queries no longer see them, and kill may delete them. Unknown
+// ids are ignored. The audit entry, if not nil, is written in the same transaction.
 func (s *Store) MarkUnused(ctx context.Context, fence Fence, dataSource string, selection Selection, entry *AuditEntry) (Marked, error) {
 	return s.mark(ctx, fence, entry, func(ctx context.Context, t *tx) ([]timeline.SegmentID, bool, error) {
 		rows, err := t.selected(ctx, dataSource, selection, true)
@@ -40,7 +40,7 @@ func (s *Store) MarkUnused(ctx context.Context, fence Fence, dataSource string, 
 }
 
 // MarkUsed makes unused segments used, except those that used segments, or others of the selection,
-// overshadow. If an id is not there, it is a fault and nothing changes.
+// overshadow. An unknown id is a fault, and nothing changes.
 func (s *Store) MarkUsed(ctx context.Context, fence Fence, dataSource string, selection Selection) (Marked, error) {
 	return s.mark(ctx, fence, nil, func(ctx context.Context, t *tx) ([]timeline.SegmentID, bool, error) {
 		if err := t.checkKnown(ctx, dataSource, selection.IDs); err != nil {
@@ -64,7 +64,7 @@ func (s *Store) MarkUsed(ctx context.Context, fence Fence, dataSource string, se
 	})
 }
 
-// MarkSegmentUsed makes one segment used, overshadowed or not.
+// MarkSegmentUsed makes one segment used, even if it is overshadowed.
 func (s *Store) MarkSegmentUsed(ctx context.Context, fence Fence, dataSource, id string) (Marked, error) {
 	return s.mark(ctx, fence, nil, func(ctx context.Context, t *tx) ([]timeline.SegmentID, bool, error) {
 		rows, err := t.selected(ctx, dataSource, Selection{IDs: []string{id}}, false)

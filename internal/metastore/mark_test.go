@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/tasklock"
 	"github.com/hengedb/henge/internal/timeline"
 )
 
@@ -143,7 +144,7 @@ func TestUnusedSegments(t *testing.T) {
 			t.Fatalf("files to delete: %+v", files)
 		}
 		owner := f.owner(50)
-		f.lock(owner, Exclusive, day(1, 2))
+		f.lock(owner, tasklock.Exclusive, day(1, 2))
 		again := segment(day(1, 2), "2000", 5, 0)
 		again.File = all[1]
 		_, err = f.Publish(f.ctx(), Publication{TaskID: owner.TaskID, DataSource: "wiki", Segments: []*timeline.Segment{again}})
@@ -163,7 +164,7 @@ func TestOverlapQuery(t *testing.T) {
 	onEach(t, func(t *testing.T, f *fixture) {
 		rnd := rand.New(rand.NewPCG(3, 4))
 		owner := f.owner(50)
-		f.lock(owner, Exclusive, chrono.Eternity)
+		f.lock(owner, tasklock.Exclusive, chrono.Eternity)
 		var list []*timeline.Segment
 		random := func() chrono.Interval {
 			start := rnd.Int64N(1 << 20)

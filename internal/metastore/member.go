@@ -10,20 +10,19 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// Member is a process in one of its roles, as it announces itself to the others.
+// Member is the announcement of a process in one of its roles.
 type Member struct {
 	Role string
-	// Address is host:port. Role and address together are one member's, whatever process is behind
-	// them.
+	// Address is host:port. Role and address identify a member, regardless of the process behind them.
 	Address string
 	// Holder is the process: the identity of its data directory, which survives a restart.
 	Holder string
-	// Epoch grows when another process takes the member over.
+	// Epoch increases when another process takes over the member.
 	Epoch int64
-	// Payload describes the member. Others read it.
+	// Payload describes the member for other processes.
 	Payload json.RawMessage
-	// Held is whether the announcement has not run out, by the database's clock at the time of
-	// reading, and Left how long it lasts from then on.
+	// Held is true if the announcement had not expired by the database clock when it was read, and
+	// Left is the remaining time at that moment.
 	Held bool
 	Left time.Duration
 }
@@ -31,8 +30,8 @@ type Member struct {
 // forgetMembers is how long after its end an announcement is still shown, as one that ran out.
 const forgetMembers = time.Hour
 
-// Announce tells that a process is there in some roles, for a time, and in no others. An address
-// that another process has announced in the same role, and still holds, is refused.
+// Announce announces a process in the given roles for some time, and withdraws its other roles. It
+// rejects an address that another process has announced in the same role and still holds.
 func (s *Store) Announce(ctx context.Context, holder string, members []Member, ttl time.Duration) error {
 	defer s.joined.raise()
 	return s.onLease(ctx, func(ctx context.Context, c conn) error {
@@ -48,17 +47,18 @@ func (s *Store) Announce(ctx context.Context, holder string, members []Member, t
 				"payload = excluded.payload WHERE members.expires <= "+now+" RETURNING epoch",
 				m.Role, m.Address, holder, ttl.Milliseconds(), jsonText(m.Payload))
 			if errors.Is(err, errNoRow) {
-				return fault.Conflict("Another process is the [%s] at [%s]. Stop it, or give this one another service.host or port.", m.Role, m.Address)
+				return fault.Conflict("Another process is already the [%s] at [%s]. Stop it, or set another service.host or port for this "+
+					"process.", m.Role, m.Address)
 			}
 			if err != nil {
 				return err
 			}
 		}
-		return c.tell(ctx, toldMembers)
+		return c.tell(ctx, notifyMembers)
 	})
 }
 
-// RenewMembers extends the announcements of a process and returns how many it has.
+// RenewMembers extends the announcements of a process and returns their number.
 func (s *Store) RenewMembers(ctx context.Context, holder string, ttl time.Duration) (count int64, err error) {
 	err = s.onLease(ctx, func(ctx context.Context, c conn) error {
 		count, err = c.exec(ctx, "UPDATE members SET expires = "+s.dialect.now+" + ? WHERE holder = ?", ttl.Milliseconds(), holder)
@@ -74,18 +74,18 @@ func (s *Store) Withdraw(ctx context.Context, holder string) error {
 		if _, err := c.exec(ctx, "DELETE FROM members WHERE holder = ?", holder); err != nil {
 			return err
 		}
-		return c.tell(ctx, toldMembers)
+		return c.tell(ctx, notifyMembers)
 	})
 }
 
-// MembersChanged returns a channel that is closed when a process announces itself or withdraws. One
-// that shares the database only and can't tell (listen.go) is found by looking.
+// MembersChanged returns a channel that is closed when a process announces itself or withdraws.
+// Changes by processes that cannot notify this one (listen.go) are found by polling.
 func (s *Store) MembersChanged() <-chan struct{} { return s.joined.next() }
 
-// Members returns what was announced, by role and address, also what has run out not long ago.
+// Members returns the announcements by role and address, including recently expired ones.
 func (s *Store) Members(ctx context.Context) ([]Member, error) {
 	var out []Member
-	err := s.read().each(ctx, func(rows *sql.Rows) error {
+	err := s.read().gather(ctx, func() { out = nil }, func(rows *sql.Rows) error {
 		var m Member
 		var payload string
 		var left int64

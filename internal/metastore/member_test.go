@@ -14,7 +14,7 @@ func TestAnnouncementsAreLeases(t *testing.T) {
 		}
 		broker, historical := Member{Role: "broker", Address: "h:1"}, Member{Role: "historical", Address: "h:2", Payload: []byte(`{"tier":"hot"}`)}
 		f.ok(announce("a", time.Hour, broker, historical))
-		f.refused(announce("b", time.Hour, historical), "Another process is the [historical] at [h:2].")
+		f.refused(announce("b", time.Hour, historical), "Another process is already the [historical] at [h:2].")
 		f.ok(announce("a", -time.Second, historical)) // it is no broker any more, and what it is has run out
 		sees := func(want ...Member) {
 			t.Helper()

@@ -12,6 +12,7 @@ import (
 
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/lock"
+	"modernc.org/sqlite"
 
 	"github.com/hengedb/henge/internal/fault"
 )
@@ -41,17 +42,36 @@ func (s *Store) migrate(ctx context.Context) error {
 	}
 	current, newest, err := provider.GetVersions(ctx)
 	if err != nil {
-		return fmt.Errorf("reading the schema version of the metadata store: %w", s.dialect.explain(err))
+		return s.migrationFault(ctx, "The schema version of the metadata store can't be read", err)
 	}
 	if current > newest {
 		return s.checkNewer(ctx, current, newest)
 	}
 	if current < newest {
 		if _, err := provider.Up(ctx); err != nil {
-			return fmt.Errorf("migrating the metadata store from schema version [%d] to [%d]: %w", current, newest, s.dialect.explain(err))
+			return s.migrationFault(ctx, fmt.Sprintf("The metadata store can't be brought from schema version [%d] to [%d]", current, newest), err)
 		}
 	}
 	return s.sign(ctx, newest)
+}
+
+// migrationFault says why a migration failed, without the words of the library that runs it. Errors
+// in an SQLite file that name no reason are looked into: pages that are damaged may read as tables
+// that do not exist.
+func (s *Store) migrationFault(ctx context.Context, message string, err error) error {
+	if explained := s.dialect.explain(err); explained != err || ctx.Err() != nil { //nolint:errorlint // is it the same one?
+		return explained
+	}
+	lite, ok := errors.AsType[*sqlite.Error](err)
+	if !ok {
+		return fault.Runtime("%s", message).WithCause(err)
+	}
+	var found string
+	if bad := s.writers.QueryRowContext(ctx, "PRAGMA quick_check(1)").Scan(&found); bad != nil || found != "ok" {
+		return fault.Runtime("The metadata store %s is damaged: restore it from a backup (henge restore)", s.options).WithCause(
+			errors.Join(bad, errors.New(found)))
+	}
+	return fault.Runtime("%s", message).WithCause(lite)
 }
 
 // migrateTo brings the schema of an empty store to an older version.

@@ -36,7 +36,7 @@ func TestNewerReleaseIsRefused(t *testing.T) {
 
 		newer("99:98")
 		_, err := Open(f.ctx(), options)
-		f.refused(err, "was written by a newer release: release [7.5], schema version [99]. This is release [1.2], which knows schema versions up to [4].")
+		f.refused(err, "was written by a newer release: release [7.5], schema version [99]. This is release [1.2], which knows schema versions up to [6].")
 
 		// The newer release may have expanded the schema only, and said so.
 		allow := openDatabase(t, options)
@@ -79,23 +79,44 @@ func TestOpenRefusals(t *testing.T) {
 	if err := os.WriteFile(garbage, []byte(strings.Repeat("this is no database ", 500)), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	page := filepath.Join(directory, "page.db") // the table that the versions of the schema are in is damaged
+	s, err := Open(t.Context(), Options{Path: page})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	content, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	copy(content[4096:], strings.Repeat("damaged ", 400))
+	if err := os.WriteFile(page, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for name, tt := range map[string]struct {
 		options Options
 		message string
 	}{
-		"neither":      {Options{}, "needs either the path"},
-		"both":         {Options{Path: "a", URL: "b"}, "needs either the path"},
-		"no directory": {Options{Path: filepath.Join(directory, "none", "metadata.db")}, "can't be opened for writing"},
-		"a directory":  {Options{Path: directory}, "can't be opened for writing"},
-		"garbage":      {Options{Path: garbage}, "is damaged"},
-		"bad URL":      {Options{URL: "postgres://user:secret@[::1/db"}, "is not a PostgreSQL connection string"},
-		"no server":    {Options{URL: "postgres:///x?host=" + directory}, "can't be reached"},
+		"a damaged page": {Options{Path: page}, "is damaged: restore it from a backup (henge restore)"},
+		"neither":        {Options{}, "needs either the path"},
+		"both":           {Options{Path: "a", URL: "b"}, "needs either the path"},
+		"no directory":   {Options{Path: filepath.Join(directory, "none", "metadata.db")}, "can't be opened for writing"},
+		"a directory":    {Options{Path: directory}, "can't be opened for writing"},
+		"garbage":        {Options{Path: garbage}, "is damaged"},
+		"bad URL":        {Options{URL: "postgres://user:secret@[::1/db"}, "is not a PostgreSQL connection string"},
+		"no server":      {Options{URL: "postgres:///x?host=" + directory}, "can't be reached"},
+		"no listener":    {Options{URL: "postgres://ann@127.0.0.1:1/x"}, "can't be reached"},
 	} {
 		_, err := Open(t.Context(), tt.options)
+		if err != nil && strings.Count(err.Error(), "connection refused") > 1 {
+			t.Errorf("%s names an attempt twice: %v", name, err)
+		}
 		if f := fault.Find(err); f == nil || !strings.Contains(f.Message, tt.message) {
 			t.Errorf("%s: %v", name, err)
-		} else if strings.Contains(err.Error(), "secret") {
-			t.Errorf("%s shows the password: %v", name, err)
+		} else if strings.Contains(err.Error(), "secret") || strings.Contains(err.Error(), "goose") {
+			t.Errorf("%s shows the password, or what a library calls itself: %v", name, err)
 		}
 	}
 }

@@ -9,16 +9,16 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// Offsets is how far a supervisor's stream has been published.
+// Offsets are the published offsets of the stream of a supervisor.
 type Offsets struct {
-	// ID is the supervisor's.
+	// ID is the id of the supervisor.
 	ID         string
 	DataSource string
 	Payload    json.RawMessage
 	Updated    int64
 }
 
-// Offsets returns the stored offsets of a supervisor, and whether there are any.
+// Offsets returns the stored offsets of a supervisor, and whether they exist.
 func (s *Store) Offsets(ctx context.Context, id string) (Offsets, bool, error) {
 	return s.read().offsets(ctx, id)
 }
@@ -75,7 +75,7 @@ func (t *tx) swapOffsets(ctx context.Context, dataSource string, swap *OffsetSwa
 	return err
 }
 
-// DeleteOffsets forgets the offsets of a supervisor and reports whether there were any.
+// DeleteOffsets deletes the offsets of a supervisor and reports whether they existed.
 func (s *Store) DeleteOffsets(ctx context.Context, fence Fence, id string) (deleted bool, err error) {
 	err = s.write(ctx, func(ctx context.Context, t *tx) error {
 		if err := fence.check(ctx, t); err != nil {

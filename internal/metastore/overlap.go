@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/tasklock"
 )
 
 // Finding the segments that overlap an interval. An index on the start alone would visit every
@@ -91,13 +92,13 @@ func (c conn) eachLength(ctx context.Context, table, prefix, dataSource string, 
 
 // overlappingLocks returns the locks of a datasource that overlap an interval, in the order in
 // which they were granted.
-func (c conn) overlappingLocks(ctx context.Context, dataSource string, iv chrono.Interval) (out []Lock, err error) {
+func (c conn) overlappingLocks(ctx context.Context, dataSource string, iv chrono.Interval) (out []tasklock.Lock, err error) {
 	err = c.eachLength(ctx, "task_locks", "l.", dataSource, iv, func(condition string, args []any) error {
 		found, err := c.locks(ctx, condition, args...)
 		out = append(out, found...)
 		return err
 	})
-	slices.SortFunc(out, func(a, b Lock) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortFunc(out, func(a, b tasklock.Lock) int { return cmp.Compare(a.ID, b.ID) })
 	return out, err
 }
 

@@ -21,13 +21,11 @@ const (
 	// doubles it, up to longestPatience.
 	firstPatience   = 100 * time.Millisecond
 	longestPatience = 2 * time.Second
-	// settleTime is how long the outcome of a commit is asked for whose connection broke.
-	settleTime = time.Minute
 )
 
 type patientKey struct{}
 
-// Patient returns a context under which operations wait for a database that can't be reached, until
+// Patient returns a context under which operations wait while the database is unreachable, until
 // the context is done.
 func Patient(ctx context.Context) context.Context { return context.WithValue(ctx, patientKey{}, true) }
 
@@ -66,28 +64,5 @@ func (s *Store) patiently(ctx context.Context, operation func() error) error {
 			return errors.Join(context.Cause(ctx), err)
 		}
 		rest = min(2*rest, longestPatience)
-	}
-}
-
-// settle finds out whether a transaction was committed whose connection broke meanwhile. An error:
-// nobody can tell.
-func (s *Store) settle(ctx context.Context, transaction string) (committed bool, err error) {
-	deadline := s.clock.Now().Add(settleTime)
-	for {
-		status := ""
-		err := s.read().row(ctx, []any{&status}, "SELECT COALESCE(pg_xact_status(CAST(? AS xid8)), '')", transaction)
-		switch {
-		case err == nil && status == "committed":
-			return true, nil
-		case err == nil && status != "in progress":
-			return false, nil
-		case err != nil && !away(err):
-			return false, err
-		case s.clock.Now().After(deadline):
-			return false, fault.Unavailable("The metadata store can't be reached; whether the last change was made is not known").WithCause(err)
-		}
-		if err := s.clock.Sleep(ctx, firstPatience); err != nil {
-			return false, err
-		}
 	}
 }

@@ -37,21 +37,20 @@ func (t *tx) insertPending(ctx context.Context, p PendingSegment, key string) er
 	}})
 }
 
-// PendingSegments returns the ids promised for a datasource, by age.
+// PendingSegments returns the allocated, unpublished ids of a datasource, by age.
 func (s *Store) PendingSegments(ctx context.Context, dataSource string) ([]PendingSegment, error) {
 	return s.read().pending(ctx, "WHERE datasource = ?", dataSource)
 }
 
-// PendingFilter chooses pending segments of a datasource.
+// PendingFilter selects pending segments of a datasource.
 type PendingFilter struct {
-	// Interval, if not nil, chooses those created in it, as the reference does.
+	// quirk Q014: Interval, if not nil, selects those created in it, as Druid does.
 	Interval *chrono.Interval
-	// Allocator, if not empty, chooses those of one allocator.
+	// Allocator, if not empty, selects those of one allocator.
 	Allocator string
 }
 
-// DeletePending forgets promised ids and returns how many. Tasks that still want to publish them
-// fail.
+// DeletePending deletes allocated ids and returns their number. Tasks that still publish them fail.
 func (s *Store) DeletePending(ctx context.Context, fence Fence, dataSource string, filter PendingFilter) (deleted int64, err error) {
 	err = s.write(ctx, func(ctx context.Context, t *tx) error {
 		if err := fence.check(ctx, t); err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/tasklock"
 	"github.com/hengedb/henge/internal/timeline"
 )
 
@@ -24,49 +25,49 @@ const (
 	stepCommitted = "publish-7-committed" // the transaction is on disk
 )
 
-// PublishSteps are the names that Options.FaultPoint sees, in their order.
+// PublishSteps are the steps for which Options.FaultPoint is called, in order.
 func PublishSteps() []string {
 	return []string{stepChecked, stepOffsets, stepUnused, stepSegments, stepUpgrades, stepChanges, stepCommitted}
 }
 
-// PublishAction is how new segments relate to what is there.
+// PublishAction is the relation of new segments to existing ones.
 type PublishAction int
 
 const (
 	// PublishInsert is for holders of EXCLUSIVE and SHARED locks: replacements without concurrency,
 	// and appends.
 	PublishInsert PublishAction = iota
-	// PublishAppend is for holders of APPEND locks: a replacement that runs meanwhile keeps the rows.
+	// PublishAppend is for holders of APPEND locks: a concurrent replacement keeps the rows.
 	PublishAppend
-	// PublishReplace is for holders of REPLACE locks: what was appended since the lock was granted
-	// stays visible.
+	// PublishReplace is for holders of REPLACE locks: rows that were appended after the lock was
+	// granted remain visible.
 	PublishReplace
 )
 
 // ErrNotLocked marks the fault of publishing without a lock.
 var ErrNotLocked = errors.New("not locked")
 
-// Publication is what a task wants to become visible at once, and in which case not.
+// Publication is an atomic change that a task publishes, with its conditions.
 type Publication struct {
 	Fence  Fence
 	TaskID string
-	// Part names the publication among those of the task, which TaskPublished finds it by.
+	// Part identifies the publication among those of the task, for TaskPublished.
 	Part       string
 	DataSource string
 	Action     PublishAction
-	// Segments become used. Their bytes are in deep storage already. A segment without File is given
-	// its id as the name of its file.
+	// Segments become used. Their bytes must already be in deep storage. The file name of a segment
+	// without File is its id.
 	Segments []*timeline.Segment
-	// MarkUnused are replaced intervals for which there is nothing to publish, not even tombstones:
-	// the segments fully inside stop being used.
+	// MarkUnused are replaced intervals without new segments or tombstones: the segments fully inside
+	// become unused.
 	MarkUnused []chrono.Interval
 	// Offsets, if not nil, are moved in the same transaction.
 	Offsets *OffsetSwap
 }
 
-// OffsetSwap moves the offsets of a stream.
+// OffsetSwap changes the offsets of a stream.
 type OffsetSwap struct {
-	// ID is the supervisor's.
+	// ID is the id of the supervisor.
 	ID string
 	// Next gets the stored payload, nil if there is none, and returns the one to store. If it returns
 	// an error, nothing is published and the caller gets the error. It runs inside the transaction: no
@@ -74,19 +75,19 @@ type OffsetSwap struct {
 	Next func(stored json.RawMessage) (json.RawMessage, error)
 }
 
-// Published says what a publication did.
+// Published is the result of a publication.
 type Published struct {
-	// Number is the number of the change stream from which on everything is visible. A query that pins
-	// it or a later one sees all of it.
+	// Number is the number of the change stream. A query that pins this number or a higher one sees
+	// the whole publication.
 	Number int64
-	// Segments are those that the task published and those that were published with them: its appends
-	// under the versions of replacements, or the appends of others under its version.
+	// Segments are the segments of the task and the upgraded segments that were published with them:
+	// its appends under the versions of replacements, or the appends of other tasks under its version.
 	Segments []*timeline.Segment
-	// Already is whether all segments had been published before, by an attempt whose answer got lost
-	// or by a replica.
+	// Already is true if all segments were already published, by an attempt whose response was lost or
+	// by a replica.
 	Already bool
-	// UpgradedPending are promised ids that appends in flight have got under the new version:
-	// UpgradedFrom has the id they know.
+	// UpgradedPending are the allocated ids of running appends under the new version: UpgradedFrom is
+	// the id that they know.
 	UpgradedPending []PendingSegment
 }
 
@@ -254,8 +255,8 @@ func (t *tx) alreadyPublished(ctx context.Context, p *Publication) (bool, error)
 }
 
 // checkLocks refuses intervals that the task has no lock over.
-func (p *Publication) checkLocks(held []Lock) error {
-	exact := make(map[chrono.Interval][]Lock, len(held)) // of many chunks with a lock each, most are found here
+func (p *Publication) checkLocks(held []tasklock.Lock) error {
+	exact := make(map[chrono.Interval][]tasklock.Lock, len(held)) // of many chunks with a lock each, most are found here
 	for _, l := range held {
 		exact[l.Interval] = append(exact[l.Interval], l)
 	}
@@ -275,14 +276,14 @@ func (p *Publication) checkLocks(held []Lock) error {
 	return nil
 }
 
-func (p *Publication) checkLock(held []Lock, iv chrono.Interval, version string) error {
-	var revoked *Lock
+func (p *Publication) checkLock(held []tasklock.Lock, iv chrono.Interval, version string) error {
+	var revoked *tasklock.Lock
 	for i, l := range held {
 		if !p.Action.allows(l.Type) || !l.Interval.Contains(iv) {
 			continue
 		}
 		// Appended segments take the version that is there, which a lock of type APPEND does not know.
-		if l.Type != Append && version > l.Version {
+		if l.Type != tasklock.Append && version > l.Version {
 			continue
 		}
 		if !l.Revoked {
@@ -293,25 +294,25 @@ func (p *Publication) checkLock(held []Lock, iv chrono.Interval, version string)
 	if revoked != nil {
 		return revokedFault(p.TaskID, *revoked)
 	}
-	return fault.Conflict("Task [%s] holds no lock that lets it publish into interval [%s] of datasource [%s]",
+	return fault.Conflict("Task [%s] has no lock to publish into interval [%s] of datasource [%s]",
 		p.TaskID, iv, p.DataSource).WithCause(ErrNotLocked)
 }
 
-func (a PublishAction) allows(l LockType) bool {
+func (a PublishAction) allows(l tasklock.Type) bool {
 	switch a {
 	case PublishInsert:
-		return l == Exclusive || l == Shared
+		return l == tasklock.Exclusive || l == tasklock.Shared
 	case PublishAppend:
-		return l == Append
+		return l == tasklock.Append
 	case PublishReplace:
-		return l == Replace
+		return l == tasklock.Replace
 	}
 	return false
 }
 
 // markReplacedUnused marks the segments inside MarkUnused unused, except what was appended since
 // the REPLACE lock was granted.
-func (t *tx) markReplacedUnused(ctx context.Context, p *Publication, held []Lock) error {
+func (t *tx) markReplacedUnused(ctx context.Context, p *Publication, held []tasklock.Lock) error {
 	keep := make(map[string]bool)
 	if p.Action == PublishReplace {
 		for _, l := range held {

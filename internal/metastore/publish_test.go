@@ -4,11 +4,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/tasklock"
 	"github.com/hengedb/henge/internal/timeline"
 )
 
@@ -26,12 +28,14 @@ func TestPublish(t *testing.T) {
 		if len(rows) != 3 {
 			t.Fatalf("%d used segments, want 3", len(rows))
 		}
-		want := segment(day(1, 2), v1, 0, 2)
-		want.File = want.ID.String()
-		got := rows[0]
-		if diff := cmp.Diff(want, got.Segment, cmp.AllowUnexported(timeline.Schema{})); diff != "" {
-			t.Error(diff)
+		for partition, got := range rows[:2] {
+			want := segment(day(1, 2), v1, partition, 2)
+			want.File = want.ID.String()
+			if diff := cmp.Diff(want, got.Segment, cmp.AllowUnexported(timeline.Schema{})); diff != "" {
+				t.Error(diff)
+			}
 		}
+		got := rows[0]
 		if !got.Used || got.Created != testStart.UnixMilli() || got.TaskID != "task1" {
 			t.Errorf("row %+v", got)
 		}
@@ -54,7 +58,7 @@ func TestPublishNeedsLocks(t *testing.T) {
 		if err := try(Publication{Segments: one}); !errors.Is(err, ErrNotLocked) {
 			t.Errorf("without lock: %v", err)
 		}
-		l := f.lock(owner, Exclusive, day(1, 3))
+		l := f.lock(owner, tasklock.Exclusive, day(1, 3))
 		for name, p := range map[string]Publication{
 			"other interval":     {Segments: []*timeline.Segment{segment(day(2, 4), s.ID.Version, 0, 1)}},
 			"other task":         {TaskID: "stranger", Segments: one},
@@ -68,7 +72,7 @@ func TestPublishNeedsLocks(t *testing.T) {
 			}
 		}
 		winner := f.owner(75)
-		f.lock(winner, Exclusive, day(1, 2))
+		f.lock(winner, tasklock.Exclusive, day(1, 2))
 		if err := try(Publication{Segments: one}); !errors.Is(err, ErrLockRevoked) {
 			t.Errorf("revoked: %v", err)
 		}
@@ -80,7 +84,7 @@ func TestPublishNeedsLocks(t *testing.T) {
 func TestPublishRefusesBadSegments(t *testing.T) {
 	onEach(t, func(t *testing.T, f *fixture) {
 		owner := f.owner(50)
-		l := f.lock(owner, Exclusive, day(1, 3))
+		l := f.lock(owner, tasklock.Exclusive, day(1, 3))
 		good := segment(day(1, 2), l.Version, 0, 1)
 		bad := func(change func(*timeline.Segment)) []*timeline.Segment {
 			s := *good
@@ -106,13 +110,11 @@ func TestPublishRefusesBadSegments(t *testing.T) {
 func TestPublishAgain(t *testing.T) {
 	onEach(t, func(t *testing.T, f *fixture) {
 		owner := f.owner(50)
-		l := f.lock(owner, Exclusive, day(1, 2))
-		moved := 0
+		l := f.lock(owner, tasklock.Exclusive, day(1, 2))
 		p := Publication{
 			TaskID: owner.TaskID, DataSource: "wiki", Segments: []*timeline.Segment{segment(day(1, 2), l.Version, 0, 2), segment(day(1, 2), l.Version, 1, 2)},
-			Offsets: &OffsetSwap{ID: "stream", Next: func(json.RawMessage) (json.RawMessage, error) {
-				moved++
-				return json.RawMessage(fmt.Sprint(moved)), nil
+			Offsets: &OffsetSwap{ID: "stream", Next: func(before json.RawMessage) (json.RawMessage, error) {
+				return append(slices.Clone(before), '1'), nil
 			}},
 		}
 		first, err := f.Publish(f.ctx(), p)
@@ -120,8 +122,10 @@ func TestPublishAgain(t *testing.T) {
 		f.ok(f.ReleaseLocks(f.ctx(), Fence{}, owner.TaskID, nil))
 		again, err := f.Publish(f.ctx(), p)
 		f.ok(err)
-		if first.Already || !again.Already || again.Number != first.Number || moved != 1 {
-			t.Errorf("first %+v, again %+v, offsets moved %d times", first, again, moved)
+		moved, _, err := f.Offsets(f.ctx(), "stream")
+		f.ok(err)
+		if first.Already || !again.Already || again.Number != first.Number || string(moved.Payload) != "1" {
+			t.Errorf("first %+v, again %+v, offsets moved to [%s]", first, again, moved.Payload)
 		}
 		p.Segments = append(p.Segments, segment(day(1, 2), l.Version, 2, 2))
 		_, err = f.Publish(f.ctx(), p)
@@ -137,7 +141,7 @@ func TestPublishAgain(t *testing.T) {
 func TestPublishOffsets(t *testing.T) {
 	onEach(t, func(t *testing.T, f *fixture) {
 		owner := f.owner(75)
-		l := f.lock(owner, Exclusive, day(1, 2))
+		l := f.lock(owner, tasklock.Exclusive, day(1, 2))
 		swap := func(from, to string) *OffsetSwap {
 			return &OffsetSwap{ID: "stream", Next: func(stored json.RawMessage) (json.RawMessage, error) {
 				if string(stored) != from {
@@ -177,7 +181,7 @@ func TestPublishTombstonesAndMarks(t *testing.T) {
 		v1 := f.replace(day(1, 2), 1)
 		v2 := f.replace(day(2, 3), 1)
 		owner := f.owner(50)
-		l := f.lock(owner, Exclusive, chrono.Eternity)
+		l := f.lock(owner, tasklock.Exclusive, chrono.Eternity)
 		grave := timeline.NewTombstone(timeline.SegmentID{DataSource: "wiki", Interval: day(1, 2), Version: l.Version})
 		f.publish(Publication{TaskID: owner.TaskID, Segments: []*timeline.Segment{grave}})
 		f.sees(f.saw(day(1, 2), l.Version, "0/1"), f.saw(day(2, 3), v2, "0/1"))
@@ -214,7 +218,7 @@ func TestConcurrentAppendAndReplace(t *testing.T) {
 		a := allocate("before the lock")
 		f.publish(Publication{TaskID: appender.TaskID, Action: PublishAppend, Segments: []*timeline.Segment{published(a)}})
 
-		l := f.lock(replacer, Replace, day(1, 2))
+		l := f.lock(replacer, tasklock.Replace, day(1, 2))
 		b, c := allocate("under the lock"), allocate("after the replacement")
 		if b.ID.Version != old || b.ID.Partition != 3 || c.ID.Partition != 4 {
 			t.Fatalf("allocated %v and %v", b.ID, c.ID)
@@ -255,7 +259,7 @@ func TestAbsorbedAppends(t *testing.T) {
 	onEach(t, func(t *testing.T, f *fixture) {
 		f.replace(day(1, 2), 2)
 		appender, replacer := f.owner(75), f.owner(50)
-		l := f.lock(replacer, Replace, day(1, 2))
+		l := f.lock(replacer, tasklock.Replace, day(1, 2))
 		var read []string
 		for _, sequence := range []string{"read", "not read"} {
 			p, _, granted, err := f.AllocateSegment(f.ctx(), f.appendRequest(appender, sequence, hour(3).Start))
@@ -284,7 +288,7 @@ func TestKeptSegments(t *testing.T) {
 		f.replace(day(1, 2), 3)
 		for range 2 {
 			replacer := f.owner(50)
-			l := f.lock(replacer, Replace, day(1, 2))
+			l := f.lock(replacer, tasklock.Replace, day(1, 2))
 			rows, err := f.UsedSegments(f.ctx(), "wiki", day(1, 2))
 			f.ok(err)
 			visible := timelineOf(rows).Lookup(day(1, 2))
@@ -327,8 +331,8 @@ func TestReplaceWithFinerGranularity(t *testing.T) {
 	onEach(t, func(t *testing.T, f *fixture) {
 		v := f.replace(day(1, 2), 1)
 		appender, replacer := f.owner(75), f.owner(50)
-		l := f.lock(replacer, Replace, day(1, 3))
-		f.lock(appender, Append, day(1, 2))
+		l := f.lock(replacer, tasklock.Replace, day(1, 3))
+		f.lock(appender, tasklock.Append, day(1, 2))
 		f.publish(Publication{TaskID: appender.TaskID, Action: PublishAppend, Segments: []*timeline.Segment{segment(day(1, 2), v, 1, 1)}})
 		_, err := f.Publish(f.ctx(), Publication{
 			TaskID: replacer.TaskID, DataSource: "wiki", Action: PublishReplace, Segments: []*timeline.Segment{segment(hour(0), l.Version, 0, 1)},
@@ -350,7 +354,7 @@ func TestReplaceFinerThanPromised(t *testing.T) {
 		appender, replacer := f.owner(75), f.owner(50)
 		promised, _, _, err := f.AllocateSegment(f.ctx(), f.appendRequest(appender, "s", hour(3).Start))
 		f.ok(err)
-		l := f.lock(replacer, Replace, day(1, 3))
+		l := f.lock(replacer, tasklock.Replace, day(1, 3))
 		finer := Publication{TaskID: replacer.TaskID, DataSource: "wiki", Action: PublishReplace, Segments: []*timeline.Segment{
 			segment(day(1, 2), l.Version, 0, 1), segment(day(2, 3), l.Version, 0, 1),
 		}}
@@ -359,7 +363,7 @@ func TestReplaceFinerThanPromised(t *testing.T) {
 
 		f.ok(f.ReleaseLocks(f.ctx(), Fence{}, appender.TaskID, nil))
 		f.publish(finer)
-		f.lock(appender, Append, day(1, 3))
+		f.lock(appender, tasklock.Append, day(1, 3))
 		_, err = f.Publish(f.ctx(), Publication{
 			TaskID: appender.TaskID, DataSource: "wiki", Action: PublishAppend,
 			Segments: []*timeline.Segment{segment(promised.ID.Interval, promised.ID.Version, promised.ID.Partition, 1)},
@@ -380,11 +384,11 @@ func TestReplaceAfterSourceIsGone(t *testing.T) {
 		appender, first, second := f.owner(75), f.owner(50), f.owner(50)
 		promised, _, _, err := f.AllocateSegment(f.ctx(), f.appendRequest(appender, "s", hour(3).Start))
 		f.ok(err)
-		l1 := f.lock(first, Replace, day(1, 2))
+		l1 := f.lock(first, tasklock.Replace, day(1, 2))
 		f.publish(Publication{TaskID: first.TaskID, Action: PublishReplace, Segments: []*timeline.Segment{segment(day(1, 2), l1.Version, 0, 1)}})
 		f.ok(f.ReleaseLocks(f.ctx(), Fence{}, first.TaskID, nil))
 
-		l2 := f.lock(second, Replace, day(1, 2))
+		l2 := f.lock(second, tasklock.Replace, day(1, 2))
 		f.publish(Publication{TaskID: appender.TaskID, Action: PublishAppend, Segments: []*timeline.Segment{
 			segment(promised.ID.Interval, promised.ID.Version, promised.ID.Partition, 1),
 		}})

@@ -1,16 +1,20 @@
 package metastore
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/tasklock"
 	"github.com/hengedb/henge/internal/testkit/fakeclock"
 )
 
@@ -123,7 +127,7 @@ func TestFinishTask(t *testing.T) {
 	onEach(t, func(t *testing.T, f *fixture) {
 		for _, id := range []string{"a", "b"} {
 			f.ok(f.InsertTask(f.ctx(), Fence{}, Task{ID: id, GroupID: "g", Allocator: "both", Active: true}, nil))
-			r := f.appendRequest(LockOwner{TaskID: id, GroupID: "g", Priority: 75}, "s", hour(1).Start)
+			r := f.appendRequest(tasklock.Owner{TaskID: id, GroupID: "g", Priority: 75}, "s", hour(1).Start)
 			r.Allocator = "both"
 			if _, _, granted, err := f.AllocateSegment(f.ctx(), r); err != nil || !granted {
 				t.Fatal(granted, err)
@@ -331,4 +335,89 @@ func TestAuditLimit(t *testing.T) {
 	if len(got) != 2 || got[0].Payload != "12345" || !strings.Contains(got[1].Payload, "size [6] was more than the limit [5]") {
 		t.Errorf("%+v", got)
 	}
+}
+
+func TestSavedQueries(t *testing.T) {
+	onEach(t, func(t *testing.T, f *fixture) {
+		ctx := t.Context()
+		save := func(id, owner, name string, shared bool) SavedQuery {
+			t.Helper()
+			f.clock.Advance(time.Second)
+			payload := json.RawMessage(`{"statement":"SELECT 1"}`)
+			q, err := f.CreateSavedQuery(ctx, SavedQuery{ID: id, Owner: owner, Name: name, Shared: shared, Payload: payload})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return q
+		}
+		first := save("a", "ann", "Visits by day", false)
+		save("b", "ann", "100%_done", true)
+		save("c", "bob", "Visits by hour", true)
+		save("d", "bob", "Mine", false)
+		if first.Version != 1 || first.Created == 0 || first.Updated != first.Created {
+			t.Errorf("%+v", first)
+		}
+		if stored, found, err := f.SavedQuery(ctx, "a"); err != nil || !found || cmp.Diff(first, stored) != "" {
+			t.Errorf("%+v, %v, %v", stored, found, err)
+		}
+		for _, c := range []struct {
+			owner, text   string
+			limit, offset int
+			want          string
+			total         int
+		}{
+			{"ann", "", 10, 0, "c b a", 3}, {"bob", "", 10, 0, "d c b", 3}, {"", "", 10, 0, "c b", 2},
+			{"ann", "VISITS", 10, 0, "c a", 2}, {"ann", "%_", 10, 0, "b", 1}, {"ann", "_", 10, 0, "b", 1}, {"ann", `\`, 10, 0, "", 0},
+			{"ann", "", 1, 1, "b", 3}, {"ann", "' OR 1=1 --", 10, 0, "", 0},
+		} {
+			page, total, err := f.SavedQueries(ctx, c.owner, c.text, c.limit, c.offset)
+			var ids []string
+			for _, q := range page {
+				ids = append(ids, q.ID)
+			}
+			if got := strings.Join(ids, " "); err != nil || got != c.want || total != c.total {
+				t.Errorf("%q of %s: [%s] of %d, %v", c.text, c.owner, got, total, err)
+			}
+		}
+		f.clock.Advance(time.Second)
+		changed, found, err := f.UpdateSavedQuery(ctx, "a", func(q *SavedQuery) error {
+			q.Name, q.Shared, q.Payload = "Now", true, json.RawMessage(`{"statement":"SELECT 2"}`)
+			return nil
+		})
+		if err != nil || !found || changed.Version != 2 || changed.Updated <= first.Updated || changed.Created != first.Created {
+			t.Errorf("%+v, %v, %v", changed, found, err)
+		}
+		refused := errors.New("no")
+		if _, _, err := f.UpdateSavedQuery(ctx, "a", func(*SavedQuery) error { return refused }); !errors.Is(err, refused) {
+			t.Error(err)
+		}
+		if _, err := f.DeleteSavedQuery(ctx, "a", func(*SavedQuery) error { return refused }); !errors.Is(err, refused) {
+			t.Error(err)
+		}
+		if stored, _, err := f.SavedQuery(ctx, "a"); err != nil || cmp.Diff(changed, stored) != "" {
+			t.Errorf("%+v, %v", stored, err)
+		}
+		for _, want := range []bool{true, false} {
+			if found, err := f.DeleteSavedQuery(ctx, "a", func(*SavedQuery) error { return nil }); err != nil || found != want {
+				t.Error(found, err)
+			}
+		}
+		if _, found, err := f.UpdateSavedQuery(ctx, "a", func(*SavedQuery) error { return nil }); err != nil || found {
+			t.Error(found, err)
+		}
+		f.ok(f.write(ctx, func(ctx context.Context, x *tx) error {
+			for n := range maxSavedOfOwner {
+				_, err := x.exec(ctx, "INSERT INTO saved_queries (id, owner, shared, name, payload, version, created, updated) "+
+					"VALUES (?, 'max', 0, '', '{}', 1, 0, 0)", fmt.Sprint("many", n))
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		}))
+		_, err = f.CreateSavedQuery(ctx, SavedQuery{ID: "more", Owner: "max"})
+		if full := fault.Find(err); full == nil || full.Category != fault.CategoryCapacityExceeded {
+			t.Error(err)
+		}
+	})
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// DumpReader gives a dump back. Table returns the next table and Row its next row; both return
-// io.EOF at the end. A row is valid until the next call.
+// DumpReader reads a dump. Table returns the next table and Row its next row; both return io.EOF at
+// the end. A row is valid until the next call.
 type DumpReader interface {
 	Source() Source
 	Table() (Table, error)
@@ -27,12 +27,12 @@ type DumpReader interface {
 // one when it is whole.
 const restoring = ".restoring"
 
-// Restore makes the store be what a dump says, whichever of the databases it came from, and then
-// brings its schema to this release's. A store that holds something is refused unless replace is
-// true, one that processes are running on always.
+// Restore fills the store from a dump of either database, and then migrates its schema to this
+// release. It rejects a store that is not empty unless replace is true, and a store that processes
+// use in any case.
 //
-// A SQLite file takes the place of the old one when it is complete. In PostgreSQL a restore that
-// fails on its way leaves a store that only another restore can fill.
+// A SQLite file replaces the old one when it is complete. In PostgreSQL, a failed restore leaves a
+// store that only another restore can fill.
 func Restore(ctx context.Context, options Options, dump DumpReader, replace bool) error {
 	if err := CheckRestore(ctx, options, dump.Source(), replace); err != nil {
 		return err
@@ -64,7 +64,7 @@ func Restore(ctx context.Context, options Options, dump DumpReader, replace bool
 	return nil
 }
 
-// CheckRestore refuses what Restore would refuse, and changes nothing.
+// CheckRestore makes the checks of Restore without changes.
 func CheckRestore(ctx context.Context, options Options, from Source, replace bool) error {
 	if err := options.Validate(); err != nil {
 		return err
@@ -140,7 +140,7 @@ func clearPostgres(ctx context.Context, options Options) error {
 // fill makes an empty store of the dump's schema version, copies the rows, and migrates it to this
 // release's.
 func fill(ctx context.Context, options Options, dump DumpReader) error {
-	options.idleTransaction = maxIdleDump
+	options.idleTransaction, options.repeat = maxIdleDump, false
 	s := &Store{options: options.withDefaults()}
 	s.clock = s.options.Clock
 	open := s.openSQLite

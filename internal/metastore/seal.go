@@ -14,6 +14,7 @@ import (
 // is a key for that (Options.Sealer).
 var sealedTables = []struct{ name, key string }{
 	{"tasks", "id"}, {"task_stages", "task_id, name"}, {settingsTable, "name"}, {"statements", "id"}, {"supervisors", "seq"},
+	{savedTable, "id"},
 }
 
 // infoSealed is the key of store_info under which a word is kept, sealed as all payloads are.

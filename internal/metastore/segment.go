@@ -9,12 +9,12 @@ import (
 	"github.com/hengedb/henge/internal/timeline"
 )
 
-// SegmentRow is a segment with what the store knows about it beside the descriptor. Instants are
+// SegmentRow is a segment with the columns of the store beside the descriptor. Instants are in
 // milliseconds.
 type SegmentRow struct {
 	*timeline.Segment
 	Used bool
-	// UsedUpdated is when Used last changed.
+	// UsedUpdated is the time of the last change of Used.
 	UsedUpdated int64
 	Created     int64
 	// UpgradedFrom is the id that was appended before a replacement published its bytes again under
@@ -26,7 +26,8 @@ type SegmentRow struct {
 
 // selectSegments reads segment rows; scanSegment reads what it returns.
 const selectSegments = "SELECT s.id, s.datasource, s.start_ms, s.end_ms, s.version, s.partition_num, s.shard_spec, s.schema_fingerprint, " +
-	"s.file_id, f.load_spec, s.size, s.num_rows, s.binary_version, s.details, s.used, s.used_updated, s.created, s.upgraded_from, s.task_id " +
+	"s.file_id, f.load_spec, s.size, s.num_rows, s.times_from, s.times_to, s.binary_version, " +
+	"s.details, s.used, s.used_updated, s.created, s.upgraded_from, s.task_id " +
 	"FROM segments s LEFT JOIN files f ON f.id = s.file_id "
 
 // scannedRow is a row whose schema has not been looked up yet: that needs the connection, which is
@@ -47,14 +48,19 @@ func scanSegment(rows *sql.Rows) (scannedRow, error) {
 		r                                                          = scannedRow{SegmentRow: SegmentRow{Segment: &timeline.Segment{}}}
 		id, shard                                                  string
 		fingerprint, file, loadSpec, details, upgradedFrom, taskID sql.NullString
+		timesFrom, timesTo                                         sql.NullInt64
 	)
 	err := rows.Scan(&id, &r.ID.DataSource, &r.ID.Interval.Start, &r.ID.Interval.End, &r.ID.Version, &r.ID.Partition, &shard, &fingerprint,
-		&file, &loadSpec, &r.Size, &r.Rows, &r.BinaryVersion, &details, &r.Used, &r.UsedUpdated, &r.Created, &upgradedFrom, &taskID)
+		&file, &loadSpec, &r.Size, &r.Rows, &timesFrom, &timesTo, &r.BinaryVersion,
+		&details, &r.Used, &r.UsedUpdated, &r.Created, &upgradedFrom, &taskID)
 	if err != nil {
 		return r, err
 	}
 	if r.Shard, err = timeline.ParseShardSpec([]byte(shard)); err != nil {
 		return r, err
+	}
+	if timesFrom.Valid && timesTo.Valid {
+		r.Times = chrono.Interval{Start: timesFrom.Int64, End: timesTo.Int64}
 	}
 	r.fingerprint, r.File, r.UpgradedFrom, r.TaskID = fingerprint.String, file.String, upgradedFrom.String, taskID.String
 	if loadSpec.Valid {
@@ -186,6 +192,10 @@ func (t *tx) insertSegments(ctx context.Context, taskID string, segments []*time
 		if s.Schema != nil {
 			fingerprint = s.Schema.Fingerprint()
 		}
+		var timesFrom, timesTo any
+		if !s.Times.IsEmpty() {
+			timesFrom, timesTo = s.Times.Start, s.Times.End
+		}
 		span := spanOf(s.ID.Interval)
 		if key := [2]any{s.ID.DataSource, span}; !spanSeen[key] {
 			spanSeen[key] = true
@@ -193,7 +203,8 @@ func (t *tx) insertSegments(ctx context.Context, taskID string, segments []*time
 		}
 		rows = append(rows, []any{
 			id, s.ID.DataSource, s.ID.Interval.Start, s.ID.Interval.End, span, s.ID.Version, s.ID.Partition, string(shard), fingerprint,
-			optional(s.File), s.Size, s.Rows, s.BinaryVersion, details, 1, t.now, t.now, optional(upgradedFrom[id]), optional(taskID),
+			optional(s.File), s.Size, s.Rows, timesFrom, timesTo, s.BinaryVersion,
+			details, 1, t.now, t.now, optional(upgradedFrom[id]), optional(taskID),
 		})
 		t.added(s.ID)
 	}
@@ -201,18 +212,21 @@ func (t *tx) insertSegments(ctx context.Context, taskID string, segments []*time
 		return err
 	}
 	return t.insert(ctx, "segments", "id, datasource, start_ms, end_ms, span, version, partition_num, shard_spec, schema_fingerprint, "+
-		"file_id, size, num_rows, binary_version, details, used, used_updated, created, upgraded_from, task_id", "", rows)
+		"file_id, size, num_rows, times_from, times_to, binary_version, "+
+		"details, used, used_updated, created, upgraded_from, task_id", "", rows)
 }
 
-// UsedSegments returns the used segments of a datasource that overlap any of the intervals, whether
-// or not they are visible; without intervals, all. The order is that of ids' texts.
+// UsedSegments returns the used segments of a datasource that overlap any of the intervals, or all
+// if there are no intervals, whether or not they are visible, in the order of the texts of their
+// ids.
 func (s *Store) UsedSegments(ctx context.Context, dataSource string, intervals ...chrono.Interval) ([]SegmentRow, error) {
 	if len(intervals) == 0 {
 		return s.segmentRows(ctx, s.read(), "WHERE s.datasource = ? AND s.used = 1 ORDER BY s.id", dataSource)
 	}
 	var out []SegmentRow
-	seen := make(map[timeline.SegmentID]bool)
 	err := s.view(ctx, func(c conn) error {
+		out = nil
+		seen := make(map[timeline.SegmentID]bool)
 		for _, iv := range chrono.Condense(intervals) {
 			rows, err := s.overlappingRows(ctx, c, dataSource, iv, "s.used = 1")
 			if err != nil {
@@ -231,7 +245,7 @@ func (s *Store) UsedSegments(ctx context.Context, dataSource string, intervals .
 	return out, err
 }
 
-// Segments returns the rows of ids, used or not, in no order. Ids that are not there are left out.
+// Segments returns the rows of ids, used or not, in any order. Unknown ids are omitted.
 func (s *Store) Segments(ctx context.Context, ids ...string) ([]SegmentRow, error) {
 	return s.rowsByID(ctx, s.read(), ids)
 }

@@ -10,18 +10,18 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// Rules returns the retention rules of a datasource as they were written, and whether any were.
+// Rules returns the retention rules of a datasource as they were written, and whether they exist.
 func (s *Store) Rules(ctx context.Context, dataSource string) (json.RawMessage, bool, error) {
 	return s.read().payload(ctx, "rules WHERE datasource", dataSource)
 }
 
-// AllRules returns the retention rules of every datasource that has a list.
+// AllRules returns all stored lists of retention rules.
 func (s *Store) AllRules(ctx context.Context) (map[string]json.RawMessage, error) {
 	return s.read().payloads(ctx, "SELECT datasource, payload FROM rules")
 }
 
-// SetRules replaces the retention rules of a datasource. Equal rules change nothing: no audit
-// entry, false. The entry, if not nil, gets the payload of the rules.
+// SetRules replaces the retention rules of a datasource. If the rules are unchanged, it does not
+// write an audit entry and returns false. The entry, if not nil, gets the payload of the rules.
 func (s *Store) SetRules(ctx context.Context, fence Fence, dataSource string, rules json.RawMessage, entry *AuditEntry) (changed bool, err error) {
 	err = s.write(ctx, func(ctx context.Context, t *tx) error {
 		var err error
@@ -32,7 +32,7 @@ func (s *Store) SetRules(ctx context.Context, fence Fence, dataSource string, ru
 	return changed, err
 }
 
-// DeleteRules forgets the list of a datasource and reports whether there was one.
+// DeleteRules deletes the list of a datasource and reports whether it existed.
 func (s *Store) DeleteRules(ctx context.Context, fence Fence, dataSource string) (bool, error) {
 	return s.deletePayload(ctx, fence, "rules WHERE datasource", dataSource, nil)
 }
@@ -45,9 +45,10 @@ func (s *Store) Setting(ctx context.Context, name string) (json.RawMessage, bool
 	return s.read().payload(ctx, "settings WHERE name", name)
 }
 
-// UpdateSetting replaces a setting by what next makes of it; stored is nil if there is none. An
-// equal one changes nothing: false. If next returns an error, the caller gets it. It runs inside
-// the transaction, so that two updates never undo each other: no waiting, no I/O.
+// UpdateSetting replaces a setting by the result of next; stored is nil if the setting does not
+// exist. If the value is unchanged, it returns false. If next returns an error, the caller gets it.
+// next runs inside the transaction, so that concurrent updates do not overwrite each other; it must
+// not wait or do I/O.
 func (s *Store) UpdateSetting(
 	ctx context.Context, fence Fence, name string, entry *AuditEntry, next func(stored json.RawMessage) (json.RawMessage, error),
 ) (changed bool, err error) {
@@ -64,25 +65,24 @@ func (s *Store) SetSetting(ctx context.Context, fence Fence, name string, value 
 	return s.UpdateSetting(ctx, fence, name, entry, func(json.RawMessage) (json.RawMessage, error) { return value, nil })
 }
 
-// DeleteSetting forgets a setting and reports whether there was one. The audit entry, if not nil,
-// is only written then.
+// DeleteSetting deletes a setting and reports whether it existed. The audit entry, if not nil, is
+// only written then.
 func (s *Store) DeleteSetting(ctx context.Context, fence Fence, name string, entry *AuditEntry) (bool, error) {
 	return s.deletePayload(ctx, fence, settingsTable+" WHERE name", name, entry)
 }
 
-// SettingsChanged returns a channel that is closed when a setting is written or forgotten. What is
-// written by a process that shares the database only and can't tell (listen.go) is found by
-// looking.
+// SettingsChanged returns a channel that is closed when a setting is written or deleted. Changes by
+// processes that cannot notify this one (listen.go) are found by polling.
 func (s *Store) SettingsChanged() <-chan struct{} { return s.settled.next() }
 
-// payload reads one JSON payload; place is "table WHERE column".
-func (c conn) payload(ctx context.Context, place, key string) (json.RawMessage, bool, error) {
+// payload reads one JSON payload; selector is "table WHERE column".
+func (c conn) payload(ctx context.Context, selector, key string) (json.RawMessage, bool, error) {
 	var text string
-	err := c.row(ctx, []any{&text}, "SELECT payload FROM "+place+" = ?", key)
+	err := c.row(ctx, []any{&text}, "SELECT payload FROM "+selector+" = ?", key)
 	if errors.Is(err, errNoRow) {
 		return nil, false, nil
 	}
-	if table, _, _ := strings.Cut(place, " "); err == nil {
+	if table, _, _ := strings.Cut(selector, " "); err == nil {
 		text, err = c.sealer.Open(table, text)
 	}
 	return json.RawMessage(text), err == nil, err
@@ -90,7 +90,7 @@ func (c conn) payload(ctx context.Context, place, key string) (json.RawMessage, 
 
 func (c conn) payloads(ctx context.Context, query string, args ...any) (map[string]json.RawMessage, error) {
 	out := make(map[string]json.RawMessage)
-	err := c.each(ctx, func(rows *sql.Rows) error {
+	err := c.gather(ctx, func() { clear(out) }, func(rows *sql.Rows) error {
 		var key, text string
 		err := rows.Scan(&key, &text)
 		if err == nil { // rules are not sealed
@@ -142,16 +142,16 @@ func (t *tx) setPayload(
 	return true, t.audit(ctx, entry)
 }
 
-func (s *Store) deletePayload(ctx context.Context, fence Fence, place, key string, entry *AuditEntry) (deleted bool, err error) {
+func (s *Store) deletePayload(ctx context.Context, fence Fence, selector, key string, entry *AuditEntry) (deleted bool, err error) {
 	err = s.write(ctx, func(ctx context.Context, t *tx) error {
 		if err := fence.check(ctx, t); err != nil {
 			return err
 		}
-		n, err := t.exec(ctx, "DELETE FROM "+place+" = ?", key)
+		n, err := t.exec(ctx, "DELETE FROM "+selector+" = ?", key)
 		if deleted = n > 0; err != nil || !deleted {
 			return err
 		}
-		t.settled = t.settled || strings.HasPrefix(place, settingsTable+" ")
+		t.settled = t.settled || strings.HasPrefix(selector, settingsTable+" ")
 		return t.audit(ctx, entry)
 	})
 	return deleted, err

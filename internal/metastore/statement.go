@@ -8,19 +8,21 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// Statement is an asynchronous SQL statement: it and where its results are survive a restart.
+// Statement is an asynchronous SQL statement. It survives a restart, including the location of its
+// results.
 type Statement struct {
 	ID string
 	// State is ACCEPTED, RUNNING, SUCCESS or FAILED.
 	State string
-	// TaskID runs it; Identity submitted it.
+	// TaskID is the task that runs it, Identity the user who submitted it.
 	TaskID, Identity string
 	Created, Updated int64
 	// Payload is the query, its schema and its pages, in JSON.
 	Payload json.RawMessage
 }
 
-// PutStatement stores a statement in place of the one of the same id, whose Created is kept.
+// PutStatement stores a statement. If it replaces a statement with the same id, Created is
+// preserved.
 func (s *Store) PutStatement(ctx context.Context, statement Statement) error {
 	if statement.ID == "" {
 		return fault.InvalidInput("A statement needs an id")
@@ -37,7 +39,7 @@ func (s *Store) PutStatement(ctx context.Context, statement Statement) error {
 	})
 }
 
-// Statement returns a statement, and whether it is there.
+// Statement returns a statement, and whether it exists.
 func (s *Store) Statement(ctx context.Context, id string) (Statement, bool, error) {
 	found, err := s.statements(ctx, "WHERE id = ?", id)
 	if err != nil || len(found) == 0 {
@@ -73,7 +75,7 @@ func (s *Store) statements(ctx context.Context, condition string, args ...any) (
 	}, "SELECT id, state, task_id, identity, created, updated, payload FROM statements "+condition, args...)
 }
 
-// DeleteStatement forgets a statement and reports whether it was there.
+// DeleteStatement deletes a statement and reports whether it existed.
 func (s *Store) DeleteStatement(ctx context.Context, id string) (deleted bool, err error) {
 	err = s.write(ctx, func(ctx context.Context, t *tx) error {
 		n, err := t.exec(ctx, "DELETE FROM statements WHERE id = ?", id)

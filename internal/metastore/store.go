@@ -2,6 +2,7 @@ package metastore
 
 import (
 	"context"
+	"crypto/rand"
 	"database/sql"
 	"sync"
 	"sync/atomic"
@@ -20,6 +21,8 @@ type Store struct {
 	dialect *dialect
 	readers *sql.DB
 	writers *sql.DB // SQLite: one connection. PostgreSQL: the same as readers.
+
+	tokenRow string // the counter that this process writes its tokens to (settle)
 
 	queue  chan *operation
 	done   chan struct{} // closed when the writer goroutine has ended
@@ -42,8 +45,8 @@ type Store struct {
 	}
 }
 
-// Open opens the store, creates it if there is none, and brings its schema to this release's. A
-// store that a newer release wrote is refused, unless that release said that older ones may share
+// Open opens the store, creates it if it does not exist, and migrates its schema to this release.
+// It rejects a store that a newer release wrote, unless that release permits older ones to share
 // it. The caller closes the store.
 func Open(ctx context.Context, options Options) (*Store, error) {
 	if err := options.Validate(); err != nil {
@@ -51,10 +54,11 @@ func Open(ctx context.Context, options Options) (*Store, error) {
 	}
 	options = options.withDefaults()
 	s := &Store{
-		options: options,
-		clock:   options.Clock,
-		queue:   make(chan *operation, maxGroup),
-		done:    make(chan struct{}),
+		options:  options,
+		clock:    options.Clock,
+		tokenRow: tokenRows + rand.Text(),
+		queue:    make(chan *operation, maxGroup),
+		done:     make(chan struct{}),
 	}
 	open := s.openSQLite
 	if options.URL != "" {
@@ -64,13 +68,11 @@ func Open(ctx context.Context, options Options) (*Store, error) {
 		_ = s.closeDatabases() // the reason for not opening is the better error
 		return nil, err
 	}
-	if err := s.migrate(ctx); err != nil {
-		_ = s.closeDatabases() // the reason for not opening is the better error
-		return nil, err
-	}
-	if err := s.reseal(ctx); err != nil {
-		_ = s.closeDatabases() // the reason for not opening is the better error
-		return nil, err
+	for _, prepare := range []func(context.Context) error{s.migrate, s.reseal, s.forgetTokens} {
+		if err := prepare(ctx); err != nil {
+			_ = s.closeDatabases() // the reason for not opening is the better error
+			return nil, err
+		}
 	}
 	background, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	s.cancel = cancel
@@ -84,7 +86,7 @@ func Open(ctx context.Context, options Options) (*Store, error) {
 	return s, nil
 }
 
-// Close finishes the operations that have begun and closes the store. Operations after it fail.
+// Close waits for running operations and closes the store. Later operations fail.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	closed := s.mu.closed
@@ -122,22 +124,29 @@ func (s *Store) read() conn {
 	return conn{dialect: s.dialect, sealer: s.options.Sealer, store: s, db: s.readers}
 }
 
-// view runs fn on one snapshot of the store.
-func (s *Store) view(ctx context.Context, fn func(conn) error) error {
+// view runs fn on one snapshot of the store. If the connection breaks on the way, fn runs again for
+// who is patient, on another snapshot: it must begin anew.
+func (s *Store) view(ctx context.Context, fn func(conn) error) (err error) {
+	ctx, span := s.beginSpan(ctx)
+	defer func() { endSpan(span, err) }()
 	options := &sql.TxOptions{ReadOnly: true}
 	if s.dialect.numbered {
 		options.Isolation = sql.LevelRepeatableRead
 	}
-	var t *sql.Tx
-	err := s.patiently(ctx, func() (err error) {
-		t, err = s.readers.BeginTx(ctx, options)
-		return s.dialect.failed(ctx, err)
+	return s.patiently(ctx, func() error {
+		t, err := s.readers.BeginTx(ctx, options)
+		if err != nil {
+			return s.dialect.failed(ctx, err)
+		}
+		defer t.Rollback() //nolint:errcheck // nothing was written
+		c := conn{dialect: s.dialect, sealer: s.options.Sealer, db: t}
+		if s.options.repeat {
+			if err := fn(c); err != nil {
+				return err
+			}
+		}
+		return fn(c)
 	})
-	if err != nil {
-		return err
-	}
-	defer t.Rollback() //nolint:errcheck // nothing was written
-	return fn(conn{dialect: s.dialect, sealer: s.options.Sealer, db: t})
 }
 
 // schema returns the schema with a fingerprint, which must be stored.

@@ -6,11 +6,11 @@ import (
 	"encoding/json"
 )
 
-// SupervisorVersion is one version of a supervisor's specification.
+// SupervisorVersion is a version of the specification of a supervisor.
 type SupervisorVersion struct {
 	ID      string
 	Payload json.RawMessage
-	// Tombstone is whether this version ends the supervisor.
+	// Tombstone is true if this version ends the supervisor.
 	Tombstone bool
 	Created   int64
 }
@@ -60,8 +60,8 @@ func (s *Store) supervisors(ctx context.Context, condition string, args ...any) 
 	}, "SELECT id, payload, tombstone, created FROM supervisors "+condition, args...)
 }
 
-// DeleteSupervisors forgets the history of supervisors that ended before an instant and returns how
-// many rows went.
+// DeleteSupervisors deletes the history of supervisors that ended before an instant and returns the
+// number of deleted rows.
 func (s *Store) DeleteSupervisors(ctx context.Context, fence Fence, before int64) (deleted int64, err error) {
 	err = s.write(ctx, func(ctx context.Context, t *tx) error {
 		if err := fence.check(ctx, t); err != nil {

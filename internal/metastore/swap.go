@@ -8,8 +8,8 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// Settings returns some settings as they are at one instant, in the order of their names; nil
-// stands for a setting that was never set.
+// Settings returns a consistent snapshot of some settings, in the order of their names; nil means
+// that a setting was never set.
 func (s *Store) Settings(ctx context.Context, names ...string) ([]json.RawMessage, error) {
 	out := make([]json.RawMessage, len(names))
 	if len(names) == 0 {
@@ -26,19 +26,19 @@ func (s *Store) Settings(ctx context.Context, names ...string) ([]json.RawMessag
 	return out, err
 }
 
-// SettingSwap replaces one setting by another value if it still is what the caller has read.
+// SettingSwap replaces the value of a setting if it is still the value that the caller has read.
 type SettingSwap struct {
 	Name string
-	// Old is what the caller has read; nil: the setting was never set.
+	// Old is the value that the caller has read; nil: the setting was never set.
 	Old, New json.RawMessage
 }
 
 // errSwapped undoes an operation whose caller has read old values.
 var errSwapped = errors.New("a setting was changed meanwhile")
 
-// SwapSettings makes several replacements in one transaction: all of them, or none and false if one
-// of the settings is not what the caller has read. The audit entry, if not nil, is written with
-// them; its payload must be set.
+// SwapSettings makes several replacements in one transaction. If the value of any setting has
+// changed, it changes nothing and returns false. The audit entry, if not nil, is written in the
+// same transaction; its payload must be set.
 func (s *Store) SwapSettings(ctx context.Context, fence Fence, swaps []SettingSwap, entry *AuditEntry) (swapped bool, err error) {
 	err = s.write(ctx, func(ctx context.Context, t *tx) error {
 		if err := fence.check(ctx, t); err != nil {

@@ -10,31 +10,31 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// Task is a task and what became of it.
+// Task is a task and its status.
 type Task struct {
 	ID, GroupID string
-	// Allocator names those who share promised segment ids (AllocateRequest.Allocator). Empty when
-	// inserted: the id.
+	// Allocator identifies the tasks that share allocated segment ids (AllocateRequest.Allocator). If
+	// empty on insertion, it is set to the id.
 	Allocator  string
 	Type       string
 	DataSource string
 	Priority   int
-	// Created is set when the task is inserted, if it is 0. Updated is when the row last changed.
+	// Created is set on insertion if it is 0. Updated is the time of the last change.
 	Created, Updated int64
-	// Active is whether the task is not complete. StatusCode is RUNNING, SUCCESS or FAILED.
+	// Active is true if the task is not complete. StatusCode is RUNNING, SUCCESS or FAILED.
 	Active     bool
 	StatusCode string
-	// Run counts how often the task was given to somebody to run (AssignTask), and Runner is to whom
-	// last, in JSON; nil: never.
+	// Run is the number of the last run of the task (AssignTask), and Runner the process that was
+	// assigned to it, in JSON; nil: the task was never assigned.
 	Run    int64
 	Runner json.RawMessage
-	// Payload is the task as it was submitted; nil in lists that do not ask for it. Status is the rest
-	// of its status, in JSON.
+	// Payload is the submitted task; nil in lists that do not request it. Status is the rest of its
+	// status, in JSON.
 	Payload, Status json.RawMessage
 }
 
-// InsertTask stores a new task and, if entry is not nil, its audit entry. A second task of one id
-// is a fault with code entryAlreadyExists.
+// InsertTask stores a new task and, if entry is not nil, its audit entry. A second task with the
+// same id is a fault with code entryAlreadyExists.
 func (s *Store) InsertTask(ctx context.Context, fence Fence, task Task, entry *AuditEntry) error {
 	if task.ID == "" || task.GroupID == "" {
 		return fault.InvalidInput("A task needs an id and a group")
@@ -71,7 +71,8 @@ func jsonText(raw json.RawMessage) string {
 	return string(raw)
 }
 
-// UpdateTask replaces the status of an active task. A complete one keeps its status: false.
+// UpdateTask replaces the status of an active task. It does not change a complete task and returns
+// false.
 func (s *Store) UpdateTask(ctx context.Context, fence Fence, id, statusCode string, status json.RawMessage) (updated bool, err error) {
 	err = s.write(ctx, func(ctx context.Context, t *tx) error {
 		if err := fence.check(ctx, t); err != nil {
@@ -87,9 +88,10 @@ func (s *Store) UpdateTask(ctx context.Context, fence Fence, id, statusCode stri
 	return updated, err
 }
 
-// AssignTask notes who runs an active task, and returns the number of the run: from then on those
-// before it write nothing. A complete task is a Conflict. Numbers are taken from the clock, so that
-// one which a database has lost with its last moments does not come a second time.
+// AssignTask records the process that runs an active task, and returns the number of the run.
+// Writes of earlier runs are rejected from then on. A complete task is a Conflict. Numbers are
+// derived from the clock, so that a number that a database has lost with its last commits is not
+// reused.
 func (s *Store) AssignTask(ctx context.Context, fence Fence, id string, runner json.RawMessage) (run int64, err error) {
 	err = s.write(ctx, func(ctx context.Context, t *tx) error {
 		if err := fence.check(ctx, t); err != nil {
@@ -109,8 +111,8 @@ func (s *Store) AssignTask(ctx context.Context, fence Fence, id string, runner j
 }
 
 // FinishTask completes a task: its status becomes final, its locks are released and, if no active
-// task shares its allocator, the ids it was promised and did not publish are forgotten. A task that
-// is complete already keeps its status: false.
+// task shares its allocator, its allocated and unpublished ids are deleted. It does not change a
+// complete task and returns false.
 func (s *Store) FinishTask(ctx context.Context, fence Fence, id, statusCode string, status json.RawMessage) (finished bool, err error) {
 	err = s.write(ctx, func(ctx context.Context, t *tx) error {
 		if err := fence.check(ctx, t); err != nil {
@@ -157,22 +159,22 @@ func (s *Store) Task(ctx context.Context, id string) (Task, error) {
 	return found[0], nil
 }
 
-// TaskFilter chooses tasks; its zero value chooses all.
+// TaskFilter selects tasks; its zero value selects all.
 type TaskFilter struct {
-	// IDs, if not nil, chooses tasks by id.
+	// IDs, if not nil, selects tasks by id.
 	IDs []string
-	// Active, if not nil, chooses tasks that are active or not.
+	// Active, if not nil, selects active or complete tasks.
 	Active     *bool
 	DataSource string
 	Type       string
 	GroupID    string
-	// Created, if not nil, chooses tasks created in the interval. CompletedSince chooses active tasks
-	// and those that changed at or after it.
+	// Created, if not nil, selects tasks created in the interval. CompletedSince selects active tasks
+	// and tasks that changed at or after it.
 	Created        *chrono.Interval
 	CompletedSince int64
-	// Limit bounds the number of tasks if it is not 0; the newest come first.
+	// Limit limits the number of tasks if it is not 0; the newest are first.
 	Limit int
-	// Payload is whether tasks come with their payload.
+	// Payload is true if tasks include their payload.
 	Payload bool
 }
 
@@ -243,21 +245,23 @@ func storedJSON(text string) json.RawMessage {
 	return json.RawMessage(text)
 }
 
-// StaleTasks returns the ids of those that DeleteTasks would forget.
+// StaleTasks returns the ids of the tasks that DeleteTasks would delete.
 func (s *Store) StaleTasks(ctx context.Context, before int64, limit int) ([]string, error) {
 	return list(ctx, s.read(), scanText, staleTasks, before, limit)
 }
 
 const staleTasks = "SELECT id FROM tasks WHERE active = 0 AND updated < ? ORDER BY created, id LIMIT ?"
 
-// DeleteTasks forgets at most limit complete tasks that last changed before an instant, with their
-// stages, and returns their ids and where their reports and logs are: those are to be deleted next.
+// DeleteTasks deletes at most limit complete tasks that last changed before an instant, with their
+// stages. It returns their ids and the locations of their reports and logs, which the caller
+// deletes next.
 func (s *Store) DeleteTasks(ctx context.Context, fence Fence, before int64, limit int) (ids []string, files []TaskFile, err error) {
 	err = s.write(ctx, func(ctx context.Context, t *tx) error {
 		if err := fence.check(ctx, t); err != nil {
 			return err
 		}
 		var err error
+		files = nil
 		ids, err = list(ctx, t.conn, scanText, staleTasks, before, limit)
 		if err != nil {
 			return err
@@ -268,8 +272,8 @@ func (s *Store) DeleteTasks(ctx context.Context, fence Fence, before int64, limi
 				return err
 			}
 			files = append(files, part...)
-			for _, place := range []string{"task_stages WHERE task_id", "task_files WHERE task_id", "tasks WHERE id"} {
-				if _, err := t.exec(ctx, "DELETE FROM "+place+" IN ("+marks+")", args...); err != nil {
+			for _, selector := range []string{"task_stages WHERE task_id", "task_files WHERE task_id", "tasks WHERE id"} {
+				if _, err := t.exec(ctx, "DELETE FROM "+selector+" IN ("+marks+")", args...); err != nil {
 					return err
 				}
 			}

@@ -13,8 +13,8 @@ import (
 const putStage = "INSERT INTO task_stages (task_id, name, payload, updated) VALUES (?, ?, ?, ?) " +
 	"ON CONFLICT (task_id, name) DO UPDATE SET payload = excluded.payload, updated = excluded.updated"
 
-// PutTaskStage stores a record that a task can be continued from, in place of the one of the same
-// name.
+// PutTaskStage stores a record from which a task can continue, and replaces the record with the
+// same name.
 func (s *Store) PutTaskStage(ctx context.Context, fence Fence, taskID, name string, payload json.RawMessage) error {
 	return s.write(ctx, func(ctx context.Context, t *tx) error {
 		if err := fence.check(ctx, t); err != nil {
@@ -28,7 +28,7 @@ func (s *Store) PutTaskStage(ctx context.Context, fence Fence, taskID, name stri
 // TaskStages returns the records of a task by name.
 func (s *Store) TaskStages(ctx context.Context, taskID string) (map[string]json.RawMessage, error) {
 	out := make(map[string]json.RawMessage)
-	err := s.read().each(ctx, func(rows *sql.Rows) error {
+	err := s.read().gather(ctx, func() { clear(out) }, func(rows *sql.Rows) error {
 		var name, payload string
 		err := rows.Scan(&name, &payload)
 		if err == nil {
@@ -40,7 +40,7 @@ func (s *Store) TaskStages(ctx context.Context, taskID string) (map[string]json.
 	return out, err
 }
 
-// DeleteTaskStages forgets the records of a task.
+// DeleteTaskStages deletes the records of a task.
 func (s *Store) DeleteTaskStages(ctx context.Context, fence Fence, taskID string) error {
 	return s.write(ctx, func(ctx context.Context, t *tx) error {
 		if err := fence.check(ctx, t); err != nil {
@@ -65,8 +65,8 @@ func (t *tx) notePublished(ctx context.Context, p *Publication, segments []*time
 	return err
 }
 
-// TaskPublished returns what a publication of a task made visible that an earlier run made; false:
-// none has. Segments that were deleted since are left out, and the number is that of the present.
+// TaskPublished returns the result of a publication by an earlier run of a task; false: there was
+// none. Segments that were deleted meanwhile are omitted, and the number is the current one.
 func (s *Store) TaskPublished(ctx context.Context, taskID, part string) (Published, bool, error) {
 	var text string
 	err := s.read().row(ctx, []any{&text}, "SELECT payload FROM task_stages WHERE task_id = ? AND name = ?", taskID, publishedStage+part)
@@ -98,7 +98,7 @@ func (s *Store) TaskPublished(ctx context.Context, taskID, part string) (Publish
 	return out, true, nil
 }
 
-// TaskFile says where a file of a task is.
+// TaskFile is the location of a file of a task.
 type TaskFile struct {
 	TaskID string
 	// Kind is "report" or "log".
@@ -107,7 +107,7 @@ type TaskFile struct {
 	Location json.RawMessage
 }
 
-// PutTaskFile notes where a file of a task is, in place of the one of the same kind.
+// PutTaskFile stores the location of a file of a task, and replaces the one of the same kind.
 func (s *Store) PutTaskFile(ctx context.Context, fence Fence, file TaskFile) error {
 	return s.write(ctx, func(ctx context.Context, t *tx) error {
 		if err := fence.check(ctx, t); err != nil {
@@ -120,7 +120,7 @@ func (s *Store) PutTaskFile(ctx context.Context, fence Fence, file TaskFile) err
 	})
 }
 
-// TaskFile returns where a file of a task is, and whether there is one.
+// TaskFile returns the location of a file of a task, and whether it exists.
 func (s *Store) TaskFile(ctx context.Context, taskID, kind string) (TaskFile, bool, error) {
 	files, err := s.read().taskFiles(ctx, "WHERE task_id = ? AND kind = ?", taskID, kind)
 	if err != nil || len(files) == 0 {

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/tasklock"
 	"github.com/hengedb/henge/internal/timeline"
 )
 
@@ -26,7 +27,7 @@ func TestOnlyTheNewestRunOfATaskWrites(t *testing.T) {
 		}
 		zombie := Patient(WithFence(f.ctx(), Fence{Task: owner.TaskID, Epoch: first})) // patience does not help it
 		alive := WithFence(f.ctx(), Fence{Task: owner.TaskID, Epoch: second})
-		l := f.lock(owner, Exclusive, day(1, 2))
+		l := f.lock(owner, tasklock.Exclusive, day(1, 2))
 		file := func(name string) []*timeline.Segment {
 			s := segment(day(1, 2), l.Version, 0, 1)
 			s.File = name
@@ -75,7 +76,7 @@ func TestOnlyTheNewestRunOfATaskWrites(t *testing.T) {
 func TestALaterRunKnowsWhatWasPublished(t *testing.T) {
 	onEach(t, func(t *testing.T, f *fixture) {
 		owner := f.owner(50)
-		l := f.lock(owner, Exclusive, day(1, 3))
+		l := f.lock(owner, tasklock.Exclusive, day(1, 3))
 		want := []*timeline.Segment{segment(day(1, 2), l.Version, 0, 1), segment(day(2, 3), l.Version, 0, 1)}
 		if _, found, err := f.TaskPublished(f.ctx(), owner.TaskID, "part"); found || err != nil {
 			t.Fatalf("before: %v %v", found, err)

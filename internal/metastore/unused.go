@@ -8,19 +8,19 @@ import (
 	"github.com/hengedb/henge/internal/chrono"
 )
 
-// UnusedFilter chooses and pages unused segments of a datasource.
+// UnusedFilter selects a page of the unused segments of a datasource.
 type UnusedFilter struct {
-	// Interval, if not nil, chooses the segments fully inside.
+	// Interval, if not nil, selects the segments fully inside.
 	Interval *chrono.Interval
-	// Versions, if not nil, chooses segments of these versions.
+	// Versions, if not nil, selects segments of these versions.
 	Versions []string
-	// UnusedBefore, if not 0, chooses segments whose flag was flipped at or before this instant.
+	// UnusedBefore, if not 0, selects segments whose flag was changed at or before this instant.
 	UnusedBefore int64
-	// AfterID continues behind an id, in the direction of the order.
+	// AfterID continues after an id, in the direction of the order.
 	AfterID string
-	// Descending orders by falling instead of rising id.
+	// Descending orders by descending id.
 	Descending bool
-	// Limit bounds the result if it is not 0.
+	// Limit limits the result if it is not 0.
 	Limit int
 }
 
@@ -68,8 +68,8 @@ func (s *Store) UnusedIntervals(ctx context.Context, dataSource string, unusedBe
 			"ORDER BY start_ms, end_ms LIMIT ?", dataSource, unusedBefore, endBefore, limit)
 }
 
-// DeleteUnused deletes the rows of unused segments and returns their ids. Used ones and those that
-// are not there stay out. The bytes are deleted afterwards: see UnreferencedFiles. A crash in
+// DeleteUnused deletes the rows of unused segments and returns their ids. Used segments and unknown
+// ids are skipped. The caller deletes the bytes afterwards: see UnreferencedFiles. A crash in
 // between leaves files that are still listed there, and never a row without bytes.
 func (s *Store) DeleteUnused(ctx context.Context, fence Fence, dataSource string, ids []string) (deleted []string, err error) {
 	err = s.write(ctx, func(ctx context.Context, t *tx) error {

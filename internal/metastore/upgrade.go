@@ -9,6 +9,7 @@ import (
 
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/tasklock"
 	"github.com/hengedb/henge/internal/timeline"
 )
 
@@ -16,11 +17,13 @@ import (
 // above all that is there, and reads what was there when it began. Segments that are appended
 // meanwhile have older versions and would be hidden by its publication. So:
 //
-//	append A publishes while the lock is held    A is noted in upgrades (A, lock)
-//	the replacement publishes version v          A is published again as A' of version v, after the partitions of the replacement, and
-//	                                             the core set of the chunk includes A', so that it is visible with it or not at all
-//	an append B was promised an id before,       the id gets a twin B' of version v in pending_segments; when B publishes,
-//	and publishes after the replacement          B' is published too and is what queries see
+//	append A publishes while the lock is held    A is recorded in upgrades (A, lock)
+//	the replacement publishes version v          A is published again as A' of version v, after the
+//	                                             partitions of the replacement; the core set of the
+//	                                             chunk includes A', so both become visible together
+//	an append B has allocated an id before,      the id gets a twin B' of version v in
+//	and publishes after the replacement          pending_segments; when B publishes, B' is published
+//	                                             too, and queries see B'
 //
 // A' and B' name the same files as A and B. Only A and B are ever noted for a later replacement,
 // and it does not read their copies either: that would double their rows. But A or B may be hidden
@@ -30,8 +33,8 @@ import (
 // can't have a twin. While the append may still publish, such a replacement is refused; when it
 // publishes later nevertheless, it is refused itself (checkNotHidden).
 
-// ErrReplaced marks the fault of an append into an interval that was replaced meanwhile: the rows
-// must be written under a new id.
+// ErrReplaced marks the fault of an append into an interval that was replaced concurrently: the
+// rows must be written under a new id.
 var ErrReplaced = errors.New("replaced meanwhile")
 
 // copies are further ids for bytes that are, or become, published under another id.
@@ -51,11 +54,11 @@ func (c *copies) add(source string, s *timeline.Segment) {
 }
 
 // upgradeAppended makes the copies of what was appended under the task's REPLACE locks.
-func (t *tx) upgradeAppended(ctx context.Context, p *Publication, held []Lock) (copies, error) {
+func (t *tx) upgradeAppended(ctx context.Context, p *Publication, held []tasklock.Lock) (copies, error) {
 	out := copies{replacing: p.Segments}
 	next := newPartitions(t, p.Segments)
 	for _, l := range held {
-		if l.Type != Replace || l.Revoked {
+		if l.Type != tasklock.Replace || l.Revoked {
 			continue
 		}
 		appended, err := t.noted(ctx, l.ID)
@@ -212,7 +215,7 @@ func (t *tx) checkNotHidden(ctx context.Context, p *Publication, twins copies) e
 
 // noteForUpgrade notes the appended segments for every replacement that runs over them.
 func (t *tx) noteForUpgrade(ctx context.Context, p *Publication) error {
-	locks, err := t.locks(ctx, "WHERE l.datasource = ? AND l.lock_type = ? AND l.revoked = 0", p.DataSource, string(Replace))
+	locks, err := t.locks(ctx, "WHERE l.datasource = ? AND l.lock_type = ? AND l.revoked = 0", p.DataSource, string(tasklock.Replace))
 	if err != nil || len(locks) == 0 {
 		return err
 	}
@@ -252,7 +255,7 @@ func (t *tx) upgradePending(ctx context.Context, published []*timeline.Segment) 
 	if err != nil {
 		return nil, err
 	}
-	appends, err := t.locks(ctx, "WHERE l.datasource = ? AND l.lock_type = ? AND l.revoked = 0", dataSource, string(Append))
+	appends, err := t.locks(ctx, "WHERE l.datasource = ? AND l.lock_type = ? AND l.revoked = 0", dataSource, string(tasklock.Append))
 	if err != nil {
 		return nil, err
 	}
@@ -264,7 +267,7 @@ func (t *tx) upgradePending(ctx context.Context, published []*timeline.Segment) 
 			continue
 		}
 		if !chunks[i].iv.Contains(old.ID.Interval) {
-			if slices.ContainsFunc(appends, func(l Lock) bool { return l.Interval.Contains(old.ID.Interval) }) {
+			if slices.ContainsFunc(appends, func(l tasklock.Lock) bool { return l.Interval.Contains(old.ID.Interval) }) {
 				return nil, tooFine(old.ID.String(), chunks[i].version, chunks[i].iv)
 			}
 			continue
@@ -321,9 +324,9 @@ func (p *partitions) take(ctx context.Context, id timeline.SegmentID) (int, erro
 	return n, nil
 }
 
-// Absorb notes that a task with REPLACE locks has read these segments, named by the texts of their
-// ids, or copies of them: its publication does not take over as they are those that were appended
-// after its locks were granted. Their rows are in what it publishes.
+// Absorb records that a task with REPLACE locks has read these segments, given by the texts of
+// their ids, or copies of them. Its publication does not upgrade those of them that were appended
+// after its locks were granted, because it publishes their rows itself.
 func (s *Store) Absorb(ctx context.Context, taskID string, segments []string) error {
 	return s.write(ctx, func(ctx context.Context, t *tx) error {
 		for some := range slices.Chunk(segments, 200) {
@@ -343,9 +346,9 @@ func (s *Store) Absorb(ctx context.Context, taskID string, segments []string) er
 	})
 }
 
-// Keep notes that a task with REPLACE locks replaces their intervals but not these segments: its
-// publication takes them over as they are, as it does those that are appended meanwhile. All of
-// them must lie within the locks.
+// Keep records that a task with REPLACE locks replaces their intervals but not these segments: its
+// publication upgrades them, like concurrently appended segments. All of them must be within the
+// locks.
 func (s *Store) Keep(ctx context.Context, taskID, dataSource string, segments map[string]chrono.Interval) error {
 	return s.write(ctx, func(ctx context.Context, t *tx) error {
 		held, err := t.taskLocks(ctx, taskID, dataSource)
@@ -355,9 +358,9 @@ func (s *Store) Keep(ctx context.Context, taskID, dataSource string, segments ma
 		var rows [][]any
 		for _, id := range slices.Sorted(maps.Keys(segments)) {
 			iv := segments[id]
-			i := slices.IndexFunc(held, func(l Lock) bool { return l.Type == Replace && !l.Revoked && l.Interval.Contains(iv) })
+			i := slices.IndexFunc(held, func(l tasklock.Lock) bool { return l.Type == tasklock.Replace && !l.Revoked && l.Interval.Contains(iv) })
 			if i < 0 {
-				return fault.Conflict("Task [%s] has no lock of type [REPLACE] that segment [%s] lies within", taskID, id)
+				return fault.Conflict("Task [%s] has no lock of type [REPLACE] that covers segment [%s]", taskID, id)
 			}
 			rows = append(rows, []any{id, held[i].ID, iv.Start, iv.End, t.now})
 		}

@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/tasklock"
 )
 
 // firstAppendVersion is the version of segments appended under an APPEND lock where there was
@@ -16,7 +17,7 @@ const firstAppendVersion = "1970-01-01T00:00:00.000Z"
 // segments of the datasource have or had in the interval, used, unused or pending, and above every
 // version that was granted on the datasource. So neither two locks in one millisecond nor a clock
 // that was set back can hide new data behind old. held are the locks that overlap the interval.
-func (t *tx) grantVersion(ctx context.Context, dataSource string, iv chrono.Interval, held []Lock) (string, error) {
+func (t *tx) grantVersion(ctx context.Context, dataSource string, iv chrono.Interval, held []tasklock.Lock) (string, error) {
 	highest, err := t.highestVersion(ctx, dataSource, iv)
 	if err != nil {
 		return "", err

@@ -44,9 +44,13 @@ func storeClosed() error {
 
 // write runs an operation in a transaction. It returns when the transaction is on disk or has
 // failed: nil is a promise. Operations of many callers share a transaction; each is undone alone if
-// it fails. run does no I/O besides statements and must not keep t.
+// it fails. run does no I/O besides statements and must not keep t. It may run several times, each
+// but the last in vain: it begins its results anew.
 func (s *Store) write(ctx context.Context, run func(ctx context.Context, t *tx) error) error {
-	return s.patiently(ctx, func() error { return s.writeOnce(ctx, run) })
+	ctx, span := s.beginSpan(ctx)
+	err := s.patiently(ctx, func() error { return s.writeOnce(ctx, run) })
+	endSpan(span, err)
+	return err
 }
 
 func (s *Store) writeOnce(ctx context.Context, run func(ctx context.Context, t *tx) error) error {
@@ -123,7 +127,7 @@ func (s *Store) writeGroup(ctx context.Context, group []*operation) error {
 		return err
 	}
 	for _, word := range written(group) {
-		s.told(word)
+		s.wake(word)
 	}
 	for _, op := range group {
 		if op.err == nil && s.options.Audited != nil {
@@ -144,7 +148,7 @@ func written(group []*operation) (words []string) {
 		released = released || op.err == nil && op.tx.released
 		settled = settled || op.err == nil && op.tx.settled
 	}
-	for word, is := range map[string]bool{toldChange: changed, toldUnlock: released, toldSettings: settled} {
+	for word, is := range map[string]bool{notifyChange: changed, notifyUnlock: released, notifySettings: settled} {
 		if is {
 			words = append(words, word)
 		}
@@ -159,9 +163,10 @@ func (s *Store) tryGroup(ctx context.Context, group []*operation) error {
 	}
 	defer t.Rollback() //nolint:errcheck // after a commit it does nothing
 	c := conn{dialect: s.dialect, sealer: s.options.Sealer, db: t}
-	transaction := "" // what the database calls it
+	var id transaction
 	if s.dialect.lockWriter != "" {
-		if err := c.row(ctx, []any{&transaction}, s.dialect.lockWriter); err != nil {
+		id.token = newToken(s.now())
+		if err := c.row(ctx, []any{&id.name}, s.dialect.lockWriter, s.tokenRow, id.token); err != nil {
 			return err
 		}
 	}
@@ -171,6 +176,16 @@ func (s *Store) tryGroup(ctx context.Context, group []*operation) error {
 		}
 		if _, err := c.exec(ctx, "SAVEPOINT operation"); err != nil {
 			return err
+		}
+		if s.options.repeat {
+			op.tx = tx{conn: c, store: s, now: s.now()}
+			op.call(ctx)
+			if errors.Is(op.err, errCrashed) {
+				return op.err
+			}
+			if _, err := c.exec(ctx, "ROLLBACK TO SAVEPOINT operation"); err != nil {
+				return err
+			}
 		}
 		op.tx = tx{conn: c, store: s, now: s.now()}
 		op.call(ctx)
@@ -192,10 +207,10 @@ func (s *Store) tryGroup(ctx context.Context, group []*operation) error {
 	}
 	if err := t.Commit(); err != nil {
 		err = s.dialect.explain(err)
-		if transaction == "" || !away(err) {
+		if id.name == "" || !away(err) {
 			return fmt.Errorf("committing to the metadata store: %w", err)
 		}
-		committed, unknown := s.settle(ctx, transaction)
+		committed, unknown := s.settle(ctx, id)
 		if unknown != nil {
 			return fault.Runtime("The connection to the metadata store broke, and whether the last change was made is not known").WithCause(errors.Join(err, unknown))
 		}

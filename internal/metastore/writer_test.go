@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/hengedb/henge/internal/tasklock"
 	"github.com/hengedb/henge/internal/timeline"
 )
 
@@ -16,6 +17,7 @@ import (
 // transaction in which a failing one is undone alone.
 func TestGroupCommit(t *testing.T) {
 	onEach(t, func(t *testing.T, f *fixture) {
+		f.Store.options.repeat = false // the operations count their runs
 		entered, leave := make(chan struct{}), make(chan struct{})
 		first := make(chan error)
 		go func() {
@@ -120,7 +122,7 @@ func TestConcurrentPublishers(t *testing.T) {
 		var mu sync.Mutex
 		ids := map[timeline.SegmentID]bool{}
 		var highest int64
-		owners := make([]LockOwner, publishers)
+		owners := make([]tasklock.Owner, publishers)
 		for i := range owners {
 			owners[i] = f.owner(50)
 		}
@@ -236,7 +238,7 @@ func TestDiskFull(t *testing.T) {
 		f.ok(err)
 	}
 	owner := f.owner(50)
-	l := f.lock(owner, Exclusive, day(1, 3))
+	l := f.lock(owner, tasklock.Exclusive, day(1, 3))
 	p := Publication{TaskID: owner.TaskID, DataSource: "wiki"}
 	for i := range 2000 {
 		p.Segments = append(p.Segments, segment(day(1, 3), l.Version, i, 2000))

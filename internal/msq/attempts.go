@@ -19,24 +19,24 @@ import (
 
 // attempts does a worker's work until it is done, or has failed for good. undo takes back what a
 // failed attempt did.
-func (c *Controller) attempts(ctx context.Context, order *workOrder, work func(ctx context.Context) error, undo func()) error {
+func (led *ledger) attempts(ctx context.Context, order *workOrder, work func(ctx context.Context) error, undo func()) error {
 	for {
-		id := c.workerID(order.worker)
+		id := led.workerID(order.worker)
 		err := locateAt(ctx, order.stage.number, id, work(ctx))
-		if err == nil || ctx.Err() != nil || !c.opts.FaultTolerance && !errors.Is(err, errHelperLost) {
+		if err == nil || ctx.Err() != nil || !led.opts.FaultTolerance && !errors.Is(err, errPeerLost) {
 			return err
 		}
 		f := toFault(ctx, err)
 		if !mayPass(f) {
 			return err
 		}
-		attempt, err := c.relaunch(order.worker, id, f)
+		attempt, err := led.relaunch(order.worker, id, f)
 		if err != nil {
 			return err
 		}
 		undo()
-		c.warnings.forget(warner{order.stage.number, id})
-		if err := c.deps.Clock.Sleep(ctx, relaunchDelay<<min(attempt, 4)); err != nil {
+		led.warnings.forget(warner{order.stage.number, id})
+		if err := led.deps.Clock.Sleep(ctx, relaunchDelay<<min(attempt, 4)); err != nil {
 			return err
 		}
 	}
@@ -52,44 +52,44 @@ func mayPass(f *Fault) bool {
 }
 
 // relaunch counts one more attempt of a worker; the error says that it had enough of them.
-func (c *Controller) relaunch(worker int, id string, reason *Fault) (attempt int, err error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if id != c.workerIDLocked(worker) {
-		return len(c.mu.failed[worker]), nil // something else that the attempt did at the same time has ended it already
+func (led *ledger) relaunch(worker int, id string, reason *Fault) (attempt int, err error) {
+	led.mu.Lock()
+	defer led.mu.Unlock()
+	if id != led.workerIDLocked(worker) {
+		return len(led.mu.failed[worker]), nil // something else that the attempt did at the same time has ended it already
 	}
 	total := 0
-	for _, list := range c.mu.failed {
+	for _, list := range led.mu.failed {
 		total += len(list)
 	}
-	for len(c.mu.failed) <= worker {
-		c.mu.failed = append(c.mu.failed, nil)
+	for len(led.mu.failed) <= worker {
+		led.mu.failed = append(led.mu.failed, nil)
 	}
-	failed := &c.mu.failed[worker]
+	failed := &led.mu.failed[worker]
 	switch {
 	case len(*failed) >= maxWorkerRelaunches:
 		return 0, tooManyWorkerAttempts(maxWorkerRelaunches, id, worker, reason.Error()).because(reason)
 	case total >= maxJobRelaunches:
 		return 0, tooManyJobAttempts(maxJobRelaunches, total+1, id, reason.Error()).because(reason)
 	}
-	*failed = append(*failed, WorkerReport{ID: id, State: Failed, Duration: c.now().Sub(c.mu.start)})
+	*failed = append(*failed, WorkerReport{ID: id, State: Failed, Duration: led.now().Sub(led.mu.start)})
 	return len(*failed), nil
 }
 
 // workerID is the id that the task of a worker has by now: its last part counts the attempts that
 // failed.
-func (c *Controller) workerID(n int) string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.workerIDLocked(n)
+func (led *ledger) workerID(n int) string {
+	led.mu.Lock()
+	defer led.mu.Unlock()
+	return led.workerIDLocked(n)
 }
 
-func (c *Controller) workerIDLocked(n int) string {
+func (led *ledger) workerIDLocked(n int) string {
 	attempt := 0
-	if n < len(c.mu.failed) {
-		attempt = len(c.mu.failed[n])
+	if n < len(led.mu.failed) {
+		attempt = len(led.mu.failed[n])
 	}
-	return c.job.ID + "-worker" + strconv.Itoa(n) + "_" + strconv.Itoa(attempt)
+	return led.job.ID + "-worker" + strconv.Itoa(n) + "_" + strconv.Itoa(attempt)
 }
 
 // relaunchDelay is how long a worker waits before its second attempt; it doubles from one to the

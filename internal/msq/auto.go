@@ -14,7 +14,7 @@ import (
 // plan makes such a column JSON where its values have no type in common, or are computed as JSON; a
 // chunk whose values have one gets it: readers join the types of segments. The other way round, a
 // chunk that has only empty lists where others have elements tells nothing of their type: the
-// column is nested there, as in segments of the reference.
+// column is nested there, as in segments of Druid. See quirk Q017.
 type autoValues struct {
 	columns []int
 	lists   []bool                 // which of columns are lists in the plan
@@ -35,13 +35,13 @@ const (
 )
 
 // newAutoValues returns the notes of a job's columns; nil: there are no such columns.
-func (c *Controller) newAutoValues() *autoValues {
-	t := c.job.Target
+func (k *core) newAutoValues() *autoValues {
+	t := k.job.Target
 	if t == nil || t.Auto == nil {
 		return nil
 	}
 	a := &autoValues{chunks: map[int64][]valueKinds{}}
-	for i, col := range c.job.write().Columns() {
+	for i, col := range k.job.write().Columns() {
 		list := col.Type.Runtime().Kind == vector.KindList
 		if t.Auto[i] && !col.Type.Multi && (list || col.Type.Runtime() == vector.JSON) {
 			a.columns, a.lists = append(a.columns, i), append(a.lists, list)
@@ -206,7 +206,7 @@ func nestedLists(v *vector.Vector) *vector.Vector {
 	return b.Build()
 }
 
-// Typed returns JSON values as values of another type, which holds all of them.
+// Typed converts JSON values to another type, which can represent all of them.
 func Typed(v *vector.Vector, t vector.Type) *vector.Vector { return typedValues(v, t) }
 
 // typedValues returns JSON values as values of the type that kindsOf found for them.

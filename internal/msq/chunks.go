@@ -7,12 +7,12 @@ import (
 	"github.com/hengedb/henge/internal/plan"
 )
 
-// Existing is a time chunk of the datasource that an append must respect: a row in its interval
-// goes into it, whatever the granularity of the job is.
+// Existing is a time chunk of the datasource that an append must respect: rows in its interval go
+// into this chunk, regardless of the granularity of the job.
 type Existing struct {
 	Interval chrono.Interval
-	// Torn says that Interval is only what newer chunks leave visible of a chunk: it takes no more
-	// rows.
+	// Torn is true if Interval is the part of a chunk that newer chunks leave visible: it does not
+	// take more rows.
 	Torn bool `json:",omitempty"`
 }
 
@@ -72,14 +72,14 @@ func chunkerOf(w *plan.Write, t *Target) *chunker {
 }
 
 // bucketOf returns the time chunk of a partition.
-func (c *Controller) bucketOf(p *partition) chrono.Interval {
-	iv, _ := c.chunks.bucket(p.bucket) // it has rows: they have one
+func (k *core) bucketOf(p *partition) chrono.Interval {
+	iv, _ := k.chunks.bucket(p.bucket) // it has rows: they have one
 	return iv
 }
 
-// ExistingChunks returns what an append of a granularity must respect of the visible chunks of a
-// datasource and of the intervals that other appends were promised: what is not a bucket of the
-// granularity anyway. Holders are in the order of time.
+// ExistingChunks returns the chunks that an append with a granularity must respect: visible chunks
+// of a datasource, and intervals that were allocated to other appends, unless they are buckets of
+// the granularity. Holders are in the order of time.
 func ExistingChunks(g chrono.Granularity, holders []VisibleChunk, promised []chrono.Interval) []Existing {
 	parts := map[chrono.Interval]int{}
 	for _, h := range holders {
@@ -107,5 +107,5 @@ func ExistingChunks(g chrono.Granularity, holders []VisibleChunk, promised []chr
 	return out
 }
 
-// VisibleChunk is a chunk and a part of its interval in which queries see it.
+// VisibleChunk is a chunk and a part of its interval in which it is visible.
 type VisibleChunk struct{ Visible, Chunk chrono.Interval }

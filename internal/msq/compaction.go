@@ -9,28 +9,28 @@ import (
 )
 
 // defaultIndexSpec is what segments are said to be encoded with where the statement does not say:
-// the reference's default, which clients compare with. How a segment is encoded follows from its
-// values.
+// Druid's default, which clients compare with. How a segment is encoded follows from its values.
+// See quirk Q017.
 const defaultIndexSpec = `{"bitmap":{"type":"roaring"},"dimensionCompression":"lz4","stringDictionaryEncoding":{"type":"utf8"},` +
 	`"metricCompression":"lz4","longEncoding":"longs"}`
 
-// compactionState is the lastCompactionState of the segments of a REPLACE (spec/cluster.md, section
-// 15.4): what compaction compares with the settings of the datasource to see that there is nothing
-// left to do. shards are the dimensions of range shard specs.
-func (c *Controller) compactionState(w *plan.Write, l *layout, shards []string) (json.RawMessage, error) {
+// compactionState is the lastCompactionState of the segments of a REPLACE: what compaction compares
+// with the settings of the datasource to see that there is nothing left to do. shards are the
+// dimensions of range shard specs.
+func (pub *publisher) compactionState(w *plan.Write, l *layout, shards []string) (json.RawMessage, error) {
 	var partitions, schema, granularity, state objectBuilder
 	if len(shards) > 0 {
 		partitions.add("type", "range")
 		partitions.add("targetRowsPerSegment", nil)
-		partitions.add("maxRowsPerSegment", c.opts.RowsPerSegment)
+		partitions.add("maxRowsPerSegment", pub.opts.RowsPerSegment)
 		partitions.add("partitionDimensions", shards)
 		partitions.add("assumeGrouped", false)
 	} else {
 		partitions.add("type", "dynamic")
-		partitions.add("maxRowsPerSegment", c.opts.RowsPerSegment)
+		partitions.add("maxRowsPerSegment", pub.opts.RowsPerSegment)
 		partitions.add("maxTotalRows", int64(math.MaxInt64))
 	}
-	dimensions, metrics := l.schemaJSON(c.opts.AutoColumns)
+	dimensions, metrics := l.schemaJSON(pub.opts.AutoColumns)
 	schema.add("dimensions", dimensions)
 	schema.add("dimensionExclusions", []string{})
 	schema.add("includeAllDimensions", false)
@@ -42,8 +42,8 @@ func (c *Controller) compactionState(w *plan.Write, l *layout, shards []string) 
 	granularity.add("intervals", chrono.Condense(overwritten(w)))
 
 	index := json.RawMessage(defaultIndexSpec)
-	if c.opts.IndexSpec != nil {
-		index = c.opts.IndexSpec
+	if pub.opts.IndexSpec != nil {
+		index = pub.opts.IndexSpec
 	}
 	parts := []struct {
 		name  string

@@ -2,13 +2,11 @@ package msq
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/hengedb/henge/internal/budget"
@@ -16,66 +14,46 @@ import (
 	"github.com/hengedb/henge/internal/exec"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/plan"
+	"github.com/hengedb/henge/internal/tasklock"
 	"github.com/hengedb/henge/internal/timeline"
 )
 
-// Controller runs one job: it cuts the plan into stages, gives work orders to workers, and
-// publishes. Report may be called at any time and from any goroutine; Run once.
+// Controller runs one job: it divides the plan into stages, sends work orders to workers, and
+// publishes their segments. Report may be called at any time and from any goroutine; Run once.
+//
+// It decides the order of the stages. The ledger, the peers and the publisher own the rest of the
+// state of the job; each guards its own state.
 type Controller struct {
-	job       Job
-	deps      Deps
-	opts      *Options
-	workers   int
-	threads   int
-	dir       string
-	memory    *budget.Budget
-	disk      *budget.Budget
-	spill     *budget.SpillDir
-	sortBytes int64
-	stages    []*stage
-	rows      *stage // whose rows are written to segments
-	chunks    *chunker
-	early     bool // segments are built while rows are read
-	locks     []Lock
-	warnings  warnings
-	orders    []*workOrder // of the stage whose rows are written
-	help      Help         // nil: all is done in this process
-	lent      lent
-	records   records
-	rowsText  json.RawMessage // describes job.Rows; nil: it is for this process only
-	// compaction is the settings that each segment keeps as its lastCompactionState; nil: none.
-	compaction json.RawMessage
-	published  atomic.Bool
-	kept       atomic.Bool // there are records in deep storage
+	*core
+	ledger    *ledger
+	peers     *peers
+	publisher *publisher
 
-	pushed struct {
-		sync.Mutex
-		keys []string
-		// twice are segments whose worker was given up, so that it may have pushed them beside the one
-		// that took its place.
-		twice []timeline.SegmentID
-	}
-	segments struct {
-		sync.Mutex
-		list []*timeline.Segment
-	}
+	dir    string
+	memory *budget.Budget
+	disk   *budget.Budget
+	spill  *budget.SpillDir
+	stages []*stage
+	eager  bool         // segments are built while rows are read
+	orders []*workOrder // of the stage whose rows are written
+
 	mu struct {
 		sync.Mutex
-		status   Status
-		start    time.Time
-		end      time.Time
-		failure  *Fault
-		stages   []*stage
-		begun    int              // workers that have begun
-		failed   [][]WorkerReport // attempts, by worker
-		busy     bool
-		load     *LoadStatus
-		segments *SegmentReport
-		results  *Results
+		status  Status
+		end     time.Time
+		failure *Fault
+		stages  []*stage
+		results *Results
 	}
 }
 
-// New checks what can be known of a job before it runs. Errors are those of the request.
+// newController returns the controller of a job with its owners.
+func newController(k *core) *Controller {
+	p := &peers{core: k}
+	return &Controller{core: k, peers: p, ledger: &ledger{core: k, peers: p}, publisher: &publisher{core: k}}
+}
+
+// New validates a job before it runs. It returns errors of the request.
 func New(job Job, deps Deps) (*Controller, error) {
 	if job.Options == nil {
 		o, err := ParseOptions(job.Context)
@@ -90,7 +68,7 @@ func New(job Job, deps Deps) (*Controller, error) {
 	if deps.Clock == nil {
 		deps.Clock = clock.System()
 	}
-	c := &Controller{job: job, deps: deps, opts: job.Options, workers: job.Options.MaxNumTasks - 1}
+	c := newController(&core{job: job, deps: deps, opts: job.Options, workers: job.Options.MaxNumTasks - 1})
 	if w := job.write(); w != nil {
 		if err := c.checkLockType(w); err != nil {
 			return nil, err
@@ -125,9 +103,9 @@ func New(job Job, deps Deps) (*Controller, error) {
 
 // checkLockType refuses lock types that do not fit the statement.
 func (c *Controller) checkLockType(w *plan.Write) error {
-	kind, want := "INSERT", []LockType{Shared, Append}
+	kind, want := "INSERT", []tasklock.Type{tasklock.Shared, tasklock.Append}
 	if w.Replace {
-		kind, want = "REPLACE", []LockType{Exclusive, Replace}
+		kind, want = "REPLACE", []tasklock.Type{tasklock.Exclusive, tasklock.Replace}
 	}
 	if t := c.opts.LockType; t != "" && !slices.Contains(want, t) {
 		return fault.InvalidInput("TaskLock must be of type [%s] or [%s] for a %s query. Found invalid type [%s] set in the query context parameter "+
@@ -145,9 +123,7 @@ func Run(ctx context.Context, job Job, deps Deps) (*Outcome, error) {
 	return c.Run(ctx)
 }
 
-func (c *Controller) now() time.Time { return c.deps.Clock.Now() }
-
-// Run runs the job to its end and leaves nothing behind but what it published. The error is a
+// Run runs the job to its end, and removes everything except the published segments. The error is a
 // *Fault.
 func (c *Controller) Run(ctx context.Context) (*Outcome, error) {
 	if c.opts.Timeout > 0 {
@@ -160,9 +136,7 @@ func (c *Controller) Run(ctx context.Context) (*Outcome, error) {
 		ctx, cancel = context.WithTimeoutCause(ctx, c.opts.Deadline.Sub(c.now()), ErrTimeout)
 		defer cancel()
 	}
-	c.mu.Lock()
-	c.mu.start = c.now()
-	c.mu.Unlock()
+	c.ledger.start()
 	var out *Outcome
 	err := exec.Protect(func() (err error) {
 		out, err = c.run(ctx)
@@ -173,7 +147,6 @@ func (c *Controller) Run(ctx context.Context) (*Outcome, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.mu.end = c.now()
-	c.mu.busy = false
 	if err == nil {
 		c.mu.status = Success
 		return out, nil
@@ -185,9 +158,9 @@ func (c *Controller) Run(ctx context.Context) (*Outcome, error) {
 	return nil, c.mu.failure
 }
 
-// goesOn reports whether another run of the task does what this one has not done: the process ends,
-// or has been taken for lost, or has lost something.
-func (c *Controller) goesOn(ctx, run context.Context, failed error) bool {
+// resumable reports whether another run of the task does what this one has not done: the process
+// ends, or has been taken for lost, or has lost something.
+func (c *Controller) resumable(ctx, run context.Context, failed error) bool {
 	if failed == nil || c.deps.Current == nil {
 		return false
 	}
@@ -199,9 +172,9 @@ func (c *Controller) goesOn(ctx, run context.Context, failed error) bool {
 // record is not removed by a run that failed, see records.go.
 func (c *Controller) clean(ctx, run context.Context, out *Outcome, failed error) error {
 	var errs []error
-	goesOn := c.goesOn(ctx, run, failed)
+	resumable := c.resumable(ctx, run, failed)
 	end := func(o *output) {
-		if o != nil && goesOn && o.key != "" && o.recorded {
+		if o != nil && resumable && o.key != "" && o.recorded {
 			o.leave()
 		} else if o != nil {
 			_ = o.close() // its folder goes next
@@ -212,28 +185,25 @@ func (c *Controller) clean(ctx, run context.Context, out *Outcome, failed error)
 			end(o)
 		}
 	}
-	for _, p := range c.records.all() {
+	for _, p := range c.ledger.records.all() {
 		end(p.out)
 	}
 	if store := c.deps.Store; store != nil {
 		if failed != nil {
-			c.discard(ctx)
-		} else if keys := c.unused(out.Segments, false); len(keys) > 0 {
+			c.publisher.discard(ctx, c.ledger.files())
+		} else if keys := c.publisher.unused(c.ledger.files(), out.Segments, false); len(keys) > 0 {
 			errs = append(errs, store.Delete(ctx, keys...))
 		}
-		if c.opts.DurableShuffle && c.deps.Durable && !goesOn {
+		if c.opts.DurableShuffle && c.deps.Durable && !resumable {
 			errs = append(errs, deleteBelow(ctx, store, c.shufflePrefix(), nil))
 		}
-		if c.kept.Load() && (failed == nil || c.deps.Current == nil) {
-			errs = append(errs, deleteBelow(ctx, store, c.recordsPrefix(), nil))
+		if c.ledger.kept.Load() && (failed == nil || c.deps.Current == nil) {
+			errs = append(errs, deleteBelow(ctx, store, c.ledger.recordsPrefix(), nil))
 		}
 	}
-	if c.help != nil {
-		c.help.Close(goesOn)
-		c.lent.close()
-	}
+	c.peers.close(resumable)
 	errs = append(errs, c.dropFolder())
-	if c.deps.Metastore != nil && c.job.write() != nil && !goesOn { // the next run has the locks, as after a crash
+	if c.deps.Metastore != nil && c.job.write() != nil && !resumable { // the next run has the locks, as after a crash
 		errs = append(errs, c.deps.Metastore.Release(ctx, c.job.ID))
 	}
 	return errors.Join(errs...)
@@ -259,13 +229,13 @@ func (c *Controller) run(ctx context.Context) (*Outcome, error) {
 	if err := c.prepareFolder(); err != nil {
 		return nil, err
 	}
-	if err := c.readRecords(ctx); err != nil {
+	if err := c.ledger.readRecords(ctx); err != nil {
 		return nil, err
 	}
-	if err := c.prepareDurable(ctx); err != nil {
+	if err := c.ledger.prepareDurable(ctx); err != nil {
 		return nil, err
 	}
-	c.findHelp(ctx)
+	c.peers.openSession(ctx, c.ledger.places())
 	if w := c.job.write(); w != nil {
 		return c.ingest(ctx, w)
 	}
@@ -396,11 +366,11 @@ func (c *Controller) ingest(ctx context.Context, w *plan.Write) (*Outcome, error
 			return nil, err
 		}
 	}
-	c.early = c.mayBuildEarly(w, &s)
-	if out, err := c.earlier(ctx, w); out != nil || err != nil {
+	c.eager = c.mayBuildEagerly(w, &s)
+	if out, err := c.publisher.earlier(ctx, w); out != nil || err != nil {
 		return out, err
 	}
-	if err := c.lock(ctx, w); err != nil {
+	if err := c.publisher.lock(ctx, w); err != nil {
 		return nil, err
 	}
 	var segments []*timeline.Segment
@@ -414,7 +384,7 @@ func (c *Controller) ingest(ctx context.Context, w *plan.Write) (*Outcome, error
 	}
 	rows.from.enter(phaseResults, c.now())
 	rows.from.enter(phaseFinished, c.now())
-	all, err := c.publish(ctx, w, segments)
+	all, err := c.publisher.publish(ctx, w, segments)
 	if err != nil {
 		return nil, err
 	}
@@ -461,24 +431,22 @@ func (c *Controller) build(ctx context.Context, w *plan.Write, generator *stage,
 	l.auto = autoTypes(notes)
 	switch t := c.job.Target; {
 	case t != nil:
-		c.compaction = t.CompactionState
+		c.publisher.compaction = t.CompactionState
 	case w.Replace && c.opts.StoreCompaction:
-		if c.compaction, err = c.compactionState(w, l, shards); err != nil {
+		if c.publisher.compaction, err = c.publisher.compactionState(w, l, shards); err != nil {
 			return nil, 0, err
 		}
 	}
 	if c.job.Target.touched() {
-		if err := c.lockTouched(ctx, w, parts); err != nil {
+		if err := c.publisher.lockTouched(ctx, w, parts); err != nil {
 			return nil, 0, err
 		}
 	}
-	plans, err := c.identify(ctx, w, parts, shards)
+	plans, err := c.publisher.identify(ctx, w, parts, shards)
 	if err != nil {
 		return nil, 0, err
 	}
-	c.mu.Lock()
-	c.mu.segments = &SegmentReport{ShardSpec: kind, Details: details}
-	c.mu.Unlock()
+	c.publisher.setReport(&SegmentReport{ShardSpec: kind, Details: details})
 	segments, err := c.runGenerator(ctx, generator, plans, l)
 	if err != nil {
 		return nil, 0, err
@@ -587,14 +555,6 @@ func (c *Controller) runStages(ctx context.Context, last *stage) error {
 	return g.Wait()
 }
 
-// step tells the fault point where the job is.
-func (c *Controller) step(name string) error {
-	if c.deps.FaultPoint == nil {
-		return nil
-	}
-	return c.deps.FaultPoint(name)
-}
-
 // finished frees the output of a stage that was read to its end.
 func (c *Controller) finished(s *stage) {
 	if s.shuffle.kind == sortedShuffle {
@@ -611,7 +571,9 @@ func (c *Controller) finished(s *stage) {
 }
 
 // runStage gives the stage's work to its workers and waits for them.
-func (c *Controller) runStage(ctx context.Context, s *stage) error {
+func (c *Controller) runStage(ctx context.Context, s *stage) (err error) {
+	ctx, span := beginStage(ctx, s)
+	defer func() { endSpan(span, err) }()
 	if err := ctx.Err(); err != nil {
 		return context.Cause(ctx)
 	}
@@ -622,16 +584,18 @@ func (c *Controller) runStage(ctx context.Context, s *stage) error {
 	if s == c.rows {
 		c.orders = orders
 	}
-	id := c.identity(s, orders)
+	id := c.ledger.identity(s, orders)
 	count := c.begin(s, len(orders))
 	s.enter(phaseReading, c.now())
 	g := exec.NewGroup(ctx)
 	for i, order := range orders {
 		g.Go(func(ctx context.Context) error {
-			if taken, err := c.take(ctx, order, id, count[i]); taken || err != nil {
+			if taken, err := c.ledger.take(ctx, order, id, count[i]); taken || err != nil {
 				return err
 			}
-			err := c.attempts(ctx, order, func(ctx context.Context) error { return c.do(ctx, order, count[i]) }, func() {
+			err := c.ledger.attempts(ctx, order, func(ctx context.Context) error {
+				return c.traced(ctx, order, func(ctx context.Context) error { return c.do(ctx, order, count[i]) })
+			}, func() {
 				count[i].reset()
 				order.taken.undo()
 				c.begins(order)
@@ -640,7 +604,7 @@ func (c *Controller) runStage(ctx context.Context, s *stage) error {
 				order.taken.undo()
 				return err
 			}
-			c.keep(ctx, order, id, count[i])
+			c.ledger.keep(ctx, order, id, count[i])
 			return nil
 		})
 	}
@@ -694,49 +658,41 @@ func locateAt(ctx context.Context, stage int, worker string, err error) error {
 func (c *Controller) begin(s *stage, workers int) []*counters {
 	s.durable = c.opts.DurableShuffle
 	count := s.begin(workers, c.now())
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.mu.begun, c.mu.busy = max(c.mu.begun, workers), true
+	c.ledger.begun(workers)
 	return count
 }
 
 // runGenerator builds the segments.
-func (c *Controller) runGenerator(ctx context.Context, s *stage, plans []segmentPlan, l *layout) ([]*timeline.Segment, error) {
+func (c *Controller) runGenerator(ctx context.Context, s *stage, plans []segmentPlan, l *layout) (_ []*timeline.Segment, err error) {
 	if len(plans) == 0 {
 		return nil, nil
 	}
-	c.segments.Lock()
-	c.segments.list = make([]*timeline.Segment, len(plans))
-	c.segments.Unlock()
+	ctx, span := beginStage(ctx, s)
+	defer func() { endSpan(span, err) }()
+	c.publisher.expect(len(plans))
 	workers := min(c.workers, len(plans))
 	count := c.begin(s, workers)
 	s.setPartitions(len(plans))
 	s.enter(phaseReading, c.now())
 	w := c.job.write()
-	l.rollup, l.compaction = w.Rollup, c.compaction
+	l.rollup, l.compaction = w.Rollup, c.publisher.compaction
 	if err := l.describe(c.job.Target); err != nil {
 		return nil, err
 	}
 	from := s.inputs[0].from
-	places := min(c.places(s), workers)
+	places := min(c.peers.processes(s), workers)
 	note := func(number int, seg *timeline.Segment) {
 		from.merged(int64(len(plans)), 1)
-		c.segments.Lock()
-		defer c.segments.Unlock()
-		c.segments.list[number] = seg
+		c.publisher.note(number, seg)
 	}
-	all := &generation{plans: plans, layout: l, built: func(number int) bool {
-		c.segments.Lock()
-		defer c.segments.Unlock()
-		return c.segments.list[number] != nil
-	}}
-	same, outlives := c.sameSegments(from, plans, all)
-	earlier, err := c.earlierSegments(ctx, s, plans, same)
+	all := &generation{plans: plans, layout: l, built: c.publisher.built}
+	same, outlives := c.ledger.sameSegments(from, plans, all)
+	earlier, err := c.ledger.earlierSegments(ctx, s, plans, same)
 	if err != nil {
 		return nil, err
 	}
 	for n, p := range earlier {
-		note(n, c.segmentOf(all, p.Segment))
+		note(n, c.publisher.segmentOf(all, p.Segment))
 		rows := p.Segment.Rows
 		count[n%workers].generating(func(g *generateCounter) {
 			g.processed, g.persisted, g.merged, g.pushed = g.processed+rows, g.persisted+rows, g.merged+rows, g.pushed+rows
@@ -746,12 +702,12 @@ func (c *Controller) runGenerator(ctx context.Context, s *stage, plans []segment
 		note(number, seg)
 		if same != "" {
 			sent := sendSegment(number, seg)
-			c.record(ctx, &finishedPart{partRecord: partRecord{Stage: s.number, Worker: number, Of: identity{Plan: same, Workers: len(plans)}, Segment: &sent}}, outlives)
+			c.ledger.record(ctx, &finishedPart{partRecord: partRecord{Stage: s.number, Worker: number, Of: identity{Plan: same, Workers: len(plans)}, Segment: &sent}}, outlives)
 		}
 	}
 	g := exec.NewGroup(ctx)
 	for n := range workers {
-		order := &workOrder{stage: s, worker: n, workers: workers, id: c.workerID(n), threads: max(1, c.threads*places/workers), dir: c.stageDir(s)}
+		order := &workOrder{stage: s, worker: n, workers: workers, id: c.ledger.workerID(n), threads: max(1, c.threads*places/workers), dir: c.stageDir(s)}
 		work := &generation{plans: plans, layout: l, built: all.built, done: done}
 		for p := n; p < len(plans); p += workers {
 			if !all.built(p) {
@@ -768,7 +724,7 @@ func (c *Controller) runGenerator(ctx context.Context, s *stage, plans []segment
 		return nil, err
 	}
 	s.enter(phaseResults, c.now())
-	return c.segments.list, c.step("segments")
+	return c.publisher.all(), c.step("segments")
 }
 
 func (c *Controller) setStages(stages []*stage) {
@@ -776,10 +732,4 @@ func (c *Controller) setStages(stages []*stage) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.mu.stages = stages
-}
-
-func (c *Controller) setLoad(l *LoadStatus) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.mu.load = l
 }

@@ -109,7 +109,8 @@ func (c *counters) kept(bytes int64) {
 }
 
 // sortCounter is the progress of a global sort: batches read and sorted (level 0), merged into runs
-// (level 1), written as partitions (level 2), as the three levels of the reference's sorter.
+// (level 1), written as partitions (level 2), as the three levels of Druid's sorter. See quirk
+// Q014.
 type sortCounter struct {
 	batches, runs, mergedRuns, partitions, mergedPartitions int64
 	known                                                   bool // partitions is known

@@ -200,18 +200,11 @@ func combineAggregates(n *plan.Aggregate) ([]plan.AggCall, bool) {
 	}
 	out := make([]plan.AggCall, len(n.Aggs))
 	for i, a := range n.Aggs {
-		if a.Distinct && a.Agg.Name != "MIN" && a.Agg.Name != "MAX" {
+		f := agg.Lookup(a.Agg.Name)
+		if f == nil || f.MergedBy == "" || a.Distinct && !f.Duplicates {
 			return nil, false
 		}
-		name := a.Agg.Name
-		switch name {
-		case "COUNT":
-			name = "SUM"
-		case "SUM", "MIN", "MAX":
-		default:
-			return nil, false
-		}
-		out[i] = plan.AggCall{Agg: agg.Spec{Name: name, Args: []vector.Type{a.Type.Runtime()}}, Args: []int{len(n.Keys) + i}, Filter: -1,
+		out[i] = plan.AggCall{Agg: agg.Spec{Name: f.MergedBy, Args: []vector.Type{a.Type.Runtime()}}, Args: []int{len(n.Keys) + i}, Filter: -1,
 			Name: a.Name, Type: a.Type}
 	}
 	return out, true

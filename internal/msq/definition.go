@@ -7,10 +7,10 @@ import (
 	"strings"
 
 	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/explain/native"
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/ingest"
 	"github.com/hengedb/henge/internal/plan"
-	"github.com/hengedb/henge/internal/plan/nativejson"
 	"github.com/hengedb/henge/internal/vector"
 )
 
@@ -87,7 +87,7 @@ func (c *Controller) define(w *plan.Write, l *layout) error {
 }
 
 // signature lists the columns of a stage's output under the names they have in its query: key
-// columns first, as frames of the reference have them, then those of a scan by name.
+// columns first, as frames of Druid have them, then those of a scan by name. See quirk Q014.
 func (s *stage) signature() []fieldJSON {
 	out := []fieldJSON{}
 	add := func(f fieldJSON) {
@@ -152,7 +152,7 @@ func (in *input) definition(filter any) (any, error) {
 			Type       string            `json:"type"`
 			DataSource string            `json:"dataSource"`
 			Intervals  []chrono.Interval `json:"intervals"`
-			// Given are the intervals again, where the statement has some: the reference shows both.
+			// Given are the intervals again, where the statement has some: Druid shows both. See quirk Q014.
 			Given  []chrono.Interval `json:"intervalsForSerialization,omitempty"`
 			Filter any               `json:"filter,omitempty"`
 		}{"table", leaf.DataSource, intervals, leaf.Intervals, filter}, nil
@@ -275,9 +275,9 @@ func (s *shuffle) reported() string {
 
 // generatorJSON describes the stage that writes segments.
 func (c *Controller) generatorJSON(w *plan.Write, l *layout) any {
-	mappings := make([]nativejson.ColumnMapping, len(w.Columns()))
+	mappings := make([]native.ColumnMapping, len(w.Columns()))
 	for i, col := range w.Columns() {
-		mappings[i] = nativejson.ColumnMapping{QueryColumn: c.rows.names[i], OutputColumn: col.Name}
+		mappings[i] = native.ColumnMapping{QueryColumn: c.rows.names[i], OutputColumn: col.Name}
 	}
 	dimensions, metrics := l.schemaJSON(c.opts.AutoColumns)
 	intervals := overwritten(w)

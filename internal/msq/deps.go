@@ -11,50 +11,51 @@ import (
 	"github.com/hengedb/henge/internal/export"
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/ingest"
+	"github.com/hengedb/henge/internal/tasklock"
 	"github.com/hengedb/henge/internal/timeline"
 )
 
-// Deps is what a job needs of its surroundings.
+// Deps are the dependencies of a job.
 type Deps struct {
 	Clock clock.Clock
-	// Tables hands out the segments of existing datasources, of the one state of the timeline that the
-	// job has pinned.
+	// Tables supplies the segments of existing datasources in the state of the timeline that the job
+	// has pinned.
 	Tables exec.Tables
-	// Segments gives them one by one, so that workers of a stage read their own, here and in other
-	// processes; nil: all are read through Tables.
+	// Segments supplies them one by one, so that the workers of a stage, local or remote, read their
+	// own share; nil: all segments are read through Tables.
 	Segments Segments
-	// System gives the rows of tables that the process computes; nil: such tables are refused.
+	// System supplies the rows of tables that the process computes; nil: such tables are rejected.
 	System exec.SystemTables
-	// Expr is what expressions take from the statement: time zone, current time.
+	// Expr is the context of expressions: time zone, current time.
 	Expr *expr.Context
-	// Access says what input sources may touch.
+	// Access defines the resources that input sources may use.
 	Access *ingest.Access
-	// Exports says where INSERT INTO EXTERN may write; nil: nowhere.
-	Exports *export.Places
-	// Metastore decides over locks and ids and publishes. Needed for writing only.
+	// Exports defines the locations to which INSERT INTO EXTERN may write; nil: none.
+	Exports *export.Destinations
+	// Metastore grants locks, allocates ids and publishes. It is needed only for writing.
 	Metastore Metastore
 	// Durable allows intermediate data in deep storage.
 	Durable bool
-	// Store is deep storage: it keeps segment files and the rows of results.
+	// Store is deep storage, for segment files and rows of results.
 	Store deepstore.Store
-	// Join finds other processes that do parts of a job; nil: there are none. frame serves what this
-	// process has to them, until Close.
-	Join func(ctx context.Context, job PartJob, frame func(id string, number int) ([]byte, error)) Help
-	// Helpers is PartJob.Helpers.
-	Helpers int
-	// Run is the number of the task's run; 0: it is not counted.
+	// Join finds other processes that run parts of a job; nil: there are none. frame serves the
+	// outputs of this process to them, until Close.
+	Join func(ctx context.Context, job PartJob, frame func(id string, number int) ([]byte, error)) Session
+	// MaxPeers is PartJob.MaxPeers.
+	MaxPeers int
+	// Run is the number of the run of the task; 0: runs are not counted.
 	Run int64
-	// Current fails if another run of the task has begun; nil: there is none.
+	// Current returns an error if another run of the task has started; nil: there cannot be one.
 	Current func(ctx context.Context) error
-	// FaultPoint is called when a stage is done ("stage-0") and when the segments are built
-	// ("segments"); an error ends the job. Nil: nothing is.
+	// FaultPoint, if not nil, is called when a stage is complete ("stage-0") and when the segments are
+	// built ("segments"); an error ends the job.
 	FaultPoint func(step string) error
-	// Loads tells when segments can be queried. Needed for writing only; nil: at once.
+	// Loads reports when segments can be queried. It is needed only for writing; nil: immediately.
 	Loads Loads
-	// TempDir is a folder for the intermediate data of jobs; each makes a folder of its own in it and
-	// removes that at its end.
+	// TempDir is a folder for the intermediate data of jobs; each job creates its own folder in it and
+	// removes it at its end.
 	TempDir string
-	// Memory bounds what a job holds, Disk what it writes to TempDir; nil: no limit.
+	// Memory is the memory budget of a job, Disk the budget of its files in TempDir; nil: no limit.
 	Memory, Disk *budget.Budget
 	// Threads is the number of cores that the job may use; 0: all.
 	Threads int
@@ -62,53 +63,25 @@ type Deps struct {
 	Host string
 	// SortBytes is the memory in which a worker sorts before it writes a run; 0: 128 MiB.
 	SortBytes int64
-	// KeepBytes is how much of a stage's sorted rows may stay in memory instead of going to disk; 0:
-	// an eighth of the limit of Memory, negative: none.
+	// KeepBytes is the size of sorted rows of a stage that may stay in memory instead of being written
+	// to disk; 0: an eighth of the limit of Memory, negative: none.
 	KeepBytes int64
-	// BroadcastBytes is the most that the broadcast sides of the joins of one stage may take; 0: no
+	// BroadcastBytes is the maximum total size of the broadcast sides of the joins of one stage; 0: no
 	// limit.
 	BroadcastBytes int64
 }
 
-// LockType is the kind of a task lock.
-type LockType string
-
-// The kinds of locks that statements take (spec/ingestion.md, section 9).
-const (
-	Exclusive LockType = "EXCLUSIVE"
-	Shared    LockType = "SHARED"
-	Append    LockType = "APPEND"
-	Replace   LockType = "REPLACE"
-)
-
-// LockRequest asks for a lock on a time range.
-type LockRequest struct {
-	// Task is the holder, Group the tasks that share locks: the controller's id.
-	Task, Group string
-	DataSource  string
-	Interval    chrono.Interval
-	Type        LockType
-	Priority    int
-}
-
-// Lock is a granted lock. Its version is above every version of the datasource that overlaps it.
-type Lock struct {
-	Interval chrono.Interval
-	Version  string
-}
-
-// AllocateRequest asks for the ids of all segments of an append.
+// AllocateRequest requests the ids of all segments of an append.
 type AllocateRequest struct {
-	Task, Group string
-	DataSource  string
-	// Intervals are the buckets of the rows of each segment, in the order of time; Granularity is what
-	// PARTITIONED BY says.
+	Owner      tasklock.Owner
+	DataSource string
+	// Intervals are the buckets of the rows of each segment, in the order of time; Granularity is that
+	// of PARTITIONED BY.
 	Intervals   []chrono.Interval
 	Granularity chrono.Granularity
-	// Sequence names the request: the same one gives the same ids again.
+	// Sequence identifies the request: a repeated request returns the same ids.
 	Sequence string
-	Type     LockType
-	Priority int
+	Type     tasklock.Type
 }
 
 // Allocated is the identity of a segment of an append.
@@ -120,54 +93,55 @@ type Allocated struct {
 // Publication is one change of the published timeline: all of it becomes visible, or nothing.
 type Publication struct {
 	Task, Group string
-	// Part names the job among those of the task.
+	// Part identifies the job among those of the task.
 	Part       string
 	DataSource string
-	Type       LockType
-	// Segments are new, tombstones included.
+	Type       tasklock.Type
+	// Segments are the new segments, including tombstones.
 	Segments []*timeline.Segment
-	// Drop are intervals whose used segments become unused: of a REPLACE without rows for which no
-	// tombstone is needed.
+	// Drop are intervals whose used segments become unused: intervals of a REPLACE without rows that
+	// do not need a tombstone.
 	Drop []chrono.Interval
 }
 
-// Published says what a publication did.
+// Published is the result of a publication.
 type Published struct {
-	// Number is the number of the change stream from which on everything is visible.
-	Number int64
-	// Segments are those published, also those that were published with them; nil: those of the
+	// Number is the number of the change stream; queries that pin it or a higher one see the
 	// publication.
+	Number int64
+	// Segments are the published segments, including upgraded ones; nil: those of the publication.
 	Segments []*timeline.Segment
 }
 
-// Metastore is what a job asks of the metadata: locks, ids and the publishing transaction.
-// Implementations are safe for use by many goroutines.
+// Metastore is the interface of a job to the metadata store: locks, ids and the publishing
+// transaction. Implementations are safe for use by many goroutines.
 type Metastore interface {
-	// Lock waits until the lock is granted. It is idempotent for a group and interval. A lock that a
-	// higher priority took away fails with an error that errors.Is ErrPreempted.
-	Lock(ctx context.Context, r LockRequest) (Lock, error)
+	// Lock waits until the lock is granted. It is idempotent for a group and interval. If a task of
+	// higher priority has revoked the lock, the error matches ErrPreempted.
+	Lock(ctx context.Context, r tasklock.Request) (tasklock.Lock, error)
 	// Allocate returns the ids of new segments and their shard specs. If they are fewer than the
-	// intervals, then the existing data does not take a segment of the interval that comes next.
+	// intervals, existing data does not permit a segment of the next interval.
 	Allocate(ctx context.Context, r AllocateRequest) ([]Allocated, error)
 	// Used returns the used segments that overlap the intervals.
 	Used(ctx context.Context, dataSource string, intervals []chrono.Interval) ([]*timeline.Segment, error)
-	// Publish makes the change in one transaction that also checks the locks; ErrPreempted if one is
-	// gone.
+	// Publish makes the change in one transaction that also checks the locks; ErrPreempted if a lock
+	// was revoked.
 	Publish(ctx context.Context, p Publication) (Published, error)
-	// Earlier returns what a run of the task that was cut off has published as a part; false: nothing.
+	// Earlier returns the result of a part that an interrupted run of the task has published; false:
+	// there is none.
 	Earlier(ctx context.Context, task, part string) (Published, bool, error)
-	// Release ends the locks of a task and forgets ids that were allocated and not published.
+	// Release releases the locks of a task and deletes its allocated, unpublished ids.
 	Release(ctx context.Context, task string) error
 }
 
-// Loads tells how far published segments have come.
+// Loads reports the loading of published segments.
 type Loads interface {
-	// Await returns when a query sees everything that was published and can read it. It reports
-	// progress to f, which may be nil.
+	// Await returns when queries see all published segments and can read them. It reports progress to
+	// f, which may be nil.
 	Await(ctx context.Context, p Published, f func(LoadCounts)) error
 }
 
-// LoadCounts says how many of a job's segments are in which state (spec/ingestion.md, section 5).
+// LoadCounts are the numbers of segments of a job by state.
 type LoadCounts struct {
 	Used, Precached, OnDemand, Pending, Unknown int
 }

@@ -15,29 +15,29 @@ import (
 // jobs below it.
 func shufflePrefix(task string) string { return "shuffle/" + plainName(task) + "/" }
 
-func (c *Controller) shufflePrefix() string {
-	if c.job.Part == "" {
-		return shufflePrefix(c.job.ID)
+func (k *core) shufflePrefix() string {
+	if k.job.Part == "" {
+		return shufflePrefix(k.job.ID)
 	}
-	return shufflePrefix(c.job.ID) + plainName("part-"+c.job.Part) + "/"
+	return shufflePrefix(k.job.ID) + plainName("part-"+k.job.Part) + "/"
 }
 
 // prepareDurable refuses durable intermediate data where the server has none, and removes what a
 // run left that was cut off, but for what has a record.
-func (c *Controller) prepareDurable(ctx context.Context) error {
+func (led *ledger) prepareDurable(ctx context.Context) error {
 	switch {
-	case !c.opts.DurableShuffle:
+	case !led.opts.DurableShuffle:
 		return nil
-	case !c.deps.Durable || c.deps.Store == nil:
+	case !led.deps.Durable || led.deps.Store == nil:
 		return durableStorageConfiguration("service.msq.intermediate.storage.enable is false")
 	}
 	keep := map[string]bool{}
-	for _, p := range c.records.all() {
+	for _, p := range led.records.all() {
 		if p.Output != nil {
 			keep[p.Output.Key] = true
 		}
 	}
-	return deleteBelow(ctx, c.deps.Store, c.shufflePrefix(), keep)
+	return deleteBelow(ctx, led.deps.Store, led.shufflePrefix(), keep)
 }
 
 // keepDurably moves an output to deep storage.

@@ -14,11 +14,11 @@ import (
 
 	"github.com/hengedb/henge/internal/budget"
 	"github.com/hengedb/henge/internal/exec"
+	"github.com/hengedb/henge/internal/explain/native"
 	"github.com/hengedb/henge/internal/export"
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/plan"
-	"github.com/hengedb/henge/internal/plan/nativejson"
 	"github.com/hengedb/henge/internal/result"
 	"github.com/hengedb/henge/internal/vector"
 )
@@ -129,8 +129,9 @@ func (c *Controller) clearDestination(ctx context.Context, to export.Destination
 
 // runExport writes the files and, when all are there, the manifest. After a failure nothing of it
 // is left.
-func (c *Controller) runExport(ctx context.Context, e *exporting, s *stage) (*Outcome, error) {
-	var err error
+func (c *Controller) runExport(ctx context.Context, e *exporting, s *stage) (_ *Outcome, err error) {
+	ctx, span := beginStage(ctx, s)
+	defer func() { endSpan(span, err) }()
 	if e.parts, err = pages(&e.from.shuffle.order, e.from.outputs(), int64(c.opts.RowsPerPage)); err != nil {
 		return nil, err
 	}
@@ -156,7 +157,7 @@ func (c *Controller) runExport(ctx context.Context, e *exporting, s *stage) (*Ou
 	s.enter(phaseReading, c.now())
 	g := exec.NewGroup(ctx)
 	for n := range workers {
-		order := &workOrder{stage: s, worker: n, workers: workers, id: c.workerID(n), threads: max(1, c.threads/workers), dir: c.stageDir(s)}
+		order := &workOrder{stage: s, worker: n, workers: workers, id: c.ledger.workerID(n), threads: max(1, c.threads/workers), dir: c.stageDir(s)}
 		var numbers []int
 		for p := n; p < len(e.parts); p += workers {
 			numbers = append(numbers, p)
@@ -165,11 +166,12 @@ func (c *Controller) runExport(ctx context.Context, e *exporting, s *stage) (*Ou
 			if err := os.MkdirAll(order.dir, 0o700); err != nil {
 				return diskFault(err)
 			}
-			return several(ctx, order.threads, numbers, func(ctx context.Context, number int) error {
-				return c.attempts(ctx, order, func(ctx context.Context) error { return c.exportOne(ctx, e, order, count[n], number) }, func() {
+			one := func(ctx context.Context, number int) error {
+				return c.ledger.attempts(ctx, order, func(ctx context.Context) error { return c.exportOne(ctx, e, order, count[n], number) }, func() {
 					_ = e.to.Delete(ctx, e.files[number]) // what is there of it is in the way of the next attempt, which says so
 				})
-			})
+			}
+			return c.traced(ctx, order, func(ctx context.Context) error { return several(ctx, order.threads, numbers, one) })
 		})
 	}
 	if err := g.Wait(); err != nil {
@@ -284,15 +286,15 @@ func (f *countedFile) Write(p []byte) (int, error) {
 
 // exportJSON describes the stage that writes files.
 func (c *Controller) exportJSON(x *plan.Export) any {
-	mappings := make([]nativejson.ColumnMapping, len(x.Columns()))
+	mappings := make([]native.ColumnMapping, len(x.Columns()))
 	for i, col := range c.job.columns() {
-		mappings[i] = nativejson.ColumnMapping{QueryColumn: c.rows.names[i], OutputColumn: col.Name}
+		mappings[i] = native.ColumnMapping{QueryColumn: c.rows.names[i], OutputColumn: col.Name}
 	}
 	return struct {
-		Type     string                     `json:"type"`
-		Query    string                     `json:"queryId"`
-		Provider json.RawMessage            `json:"exportStorageProvider"`
-		Format   string                     `json:"exportFormat"`
-		Columns  []nativejson.ColumnMapping `json:"columnMappings"`
+		Type     string                 `json:"type"`
+		Query    string                 `json:"queryId"`
+		Provider json.RawMessage        `json:"exportStorageProvider"`
+		Format   string                 `json:"exportFormat"`
+		Columns  []native.ColumnMapping `json:"columnMappings"`
 	}{"exportResults", c.job.ID, x.Destination, strings.ToLower(x.Format), mappings}
 }

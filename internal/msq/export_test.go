@@ -26,7 +26,7 @@ import (
 func (b *bench) exportTo(n plan.Node, folder, format string) *plan.Export {
 	b.t.Helper()
 	base := filepath.Join(filepath.Dir(b.temp), "out")
-	b.deps.Exports = &export.Places{BaseDir: base}
+	b.deps.Exports = &export.Destinations{BaseDir: base}
 	text, err := json.Marshal(map[string]string{"type": "local", "exportPath": filepath.Join(base, folder)})
 	if err != nil {
 		b.t.Fatal(err)
@@ -177,7 +177,8 @@ func TestExportRefusals(t *testing.T) {
 	}
 }
 
-// Pages have exactly the size that they shall have, whatever runs and frames the rows are in, and rows keep their order.
+// Pages have exactly the size that they shall have, whatever runs and frames the rows are in, and
+// rows keep their order.
 func TestPagesAreExact(t *testing.T) {
 	for seed := range uint64(30) {
 		random := rand.New(rand.NewPCG(seed, 7))

@@ -11,21 +11,22 @@ import (
 
 	"github.com/hengedb/henge/internal/budget"
 	"github.com/hengedb/henge/internal/chrono"
-	"github.com/hengedb/henge/internal/exec"
+	"github.com/hengedb/henge/internal/exec/window"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/ingest"
 )
 
-// Fault is why a job failed, or a warning, as reports show it: a code, a message and the fields of
-// that code (spec/ingestion.md, section 6).
+// Fault is the failure of a job, or a warning, as in reports: a code, a message and the fields of
+// that code.
 type Fault struct {
 	Code    string
 	Message string // "" where the code has none
 	Fields  []Field
-	// Stage is where it happened, -1 for the controller; Worker the id of the task that met it.
+	// Stage is the number of the stage, -1 for the controller; Worker the id of the task in which it
+	// occurred.
 	Stage  int
 	Worker string
-	// Trace says more than the message, for people who look after servers.
+	// Trace contains details for operators.
 	Trace string
 
 	category fault.Category
@@ -63,12 +64,12 @@ func (f *Fault) MarshalJSON() ([]byte, error) {
 	return b.done()
 }
 
-// Category is the kind of the failure, for statuses and metrics. (The statements API shows none:
-// see Structured.)
+// Category is the kind of the failure, for statuses and metrics. The statements API does not show
+// it: see Structured.
 func (f *Fault) Category() fault.Category { return f.category }
 
-// Structured returns the fault as the errorDetails of the statements API (spec/sql.md, section
-// 3.2): the code, and the fields as text in the context.
+// Structured returns the fault as the errorDetails of the statements API: the code, and the fields
+// as strings in the context.
 func (f *Fault) Structured() *fault.Error {
 	e := fault.Runtime("%s", f.Message).WithCode(f.Code).WithLegacy(fault.LegacyNone)
 	e.Persona, e.Category = f.persona, fault.CategoryUncategorized
@@ -115,7 +116,7 @@ var (
 	ErrTimeout     = errors.New("query timeout")
 )
 
-// ErrPreempted marks the loss of a lock to a higher priority.
+// ErrPreempted marks the loss of a lock to a task of higher priority.
 var ErrPreempted = errors.New("lock preempted")
 
 func canceled(reason string) *Fault {
@@ -359,13 +360,13 @@ func toFault(ctx context.Context, err error) *Fault {
 	}
 	var parse *ingest.ParseError
 	var null *ingest.NullByteError
-	var window *exec.ErrWindowRows
+	var long *window.RowsError
 	var exceeded *budget.Exceeded
 	switch {
 	case errors.As(err, &exceeded):
 		return overBudget(exceeded, err)
-	case errors.As(err, &window):
-		return tooManyRowsInWindow(window.Rows, window.Max)
+	case errors.As(err, &long):
+		return tooManyRowsInWindow(long.Rows, long.Max)
 	case errors.As(err, &parse):
 		return cannotParse(parse)
 	case errors.As(err, &null):
@@ -389,7 +390,7 @@ func toFault(ctx context.Context, err error) *Fault {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return canceled(ReasonUnknown)
 	}
-	return unknownError(fault.CategoryUncategorized, err.Error(), err)
+	return unknownError(fault.CategoryUncategorized, fault.Words(err), err)
 }
 
 // unknownError is a failure that has no code of its own: its message says what happened.
@@ -400,8 +401,8 @@ func unknownError(category fault.Category, message string, cause error) *Fault {
 }
 
 // structuredFault carries a fault of another layer. Where the data or their source are at fault,
-// which the layers below say in words only, that is the code which clients of the reference know it
-// by.
+// which the layers below say in words only, that is the code which clients of Druid know it by. See
+// quirk Q011.
 func structuredFault(e *fault.Error) *Fault {
 	known := len(e.Context) > 0 && !(e.Legacy == "" && e.Context["sourceType"] == "sql") // more than the place of the call that rows failed in
 	if e.Category == fault.CategoryInvalidInput && e.Code == "invalidInput" && !known {

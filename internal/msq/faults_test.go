@@ -81,7 +81,7 @@ func TestFaults(t *testing.T) {
 		worker string
 	}{
 		{"bad row", func(t *testing.T, _ *bench) plan.Node { return rowsOf(t, bad, "t time k string") }, nil,
-			`{"errorCode":"CannotParseExternalData","errorMessage":"Unable to parse row [not json] (Record: 2, Line: 2): it is no JSON object at byte 1"}`, 0, "query-1-worker0_0"},
+			`{"errorCode":"CannotParseExternalData","errorMessage":"Unable to parse row [not json] (Record: 2, Line: 2): it is not a JSON object at byte 1"}`, 0, "query-1-worker0_0"},
 		{"too many bad rows", func(t *testing.T, _ *bench) plan.Node { return rowsOf(t, many(9, "bad %d"), "t time k string") },
 			map[string]any{"maxParseExceptions": 5},
 			`{"errorCode":"TooManyWarnings","maxWarnings":5,"rootErrorCode":"CannotParseExternalData",
@@ -228,7 +228,7 @@ func TestFaultsOfWorkers(t *testing.T) {
 		err  error
 		want string
 	}{
-		"lost": {helperLost(order, "host:1", errors.New("it is gone")), `{"errorCode":"WorkerFailed","workerTaskId":"w","errorMsg":"it is gone",
+		"lost": {peerLost(order, "host:1", errors.New("it is gone")), `{"errorCode":"WorkerFailed","workerTaskId":"w","errorMsg":"it is gone",
 			"errorMessage":"Worker[w] failed: it is gone (at host:1)"}`},
 		"not reached": {LostFrame("host:1", errors.New("it is gone")), `{"errorCode":"WorkerRpcFailed","workerTaskId":"host:1","errorMsg":"it is gone",
 			"errorMessage":"RPC to worker[host:1] failed: it is gone"}`},
@@ -271,7 +271,8 @@ func TestBadRowsAreSampledAndCounted(t *testing.T) {
 		first := list[0].(map[string]any)
 		delete(first, "exceptionStackTrace")
 		if d := cmp.Diff(tree(t, `{"taskId":"query-1-worker0_0","host":"localhost:8091","stageNumber":0,
-			"error":{"errorCode":"CannotParseExternalData","errorMessage":"Unable to parse row [bad 0] (Record: 1, Line: 1): it is no JSON object at byte 1"}}`), any(first)); d != "" {
+			"error":{"errorCode":"CannotParseExternalData","errorMessage":"Unable to parse row [bad 0] (Record: 1, Line: 1): it is not a `+
+			`JSON object at byte 1"}}`), any(first)); d != "" {
 			t.Error(d)
 		}
 		counted := p["counters"].(map[string]any)["0"].(map[string]any)["0"].(map[string]any)["warnings"]

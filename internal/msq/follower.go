@@ -16,25 +16,26 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// Follower does parts of a job that is controlled in another process, and keeps what they write
-// until it is closed.
+// Follower runs parts of a job that another process controls, and stores their outputs until it is
+// closed.
 type Follower struct {
-	c    *Controller
-	read ReadFrame
-	lent lent
+	c      *Controller
+	read   ReadFrame
+	served servedOutputs
 }
 
-// ReadFrame returns a frame of an output that another process has, in buf if that is large enough.
-// ErrPartLost marks that it is lost.
+// ReadFrame returns a frame of an output of another process, in buf if that is large enough.
+// ErrPartLost means that the output is lost.
 type ReadFrame func(ctx context.Context, at, id string, number int, buf []byte) ([]byte, error)
 
-// Follow returns a Follower of a job. Of deps it needs what reading and intermediate data need;
-// rows is what was made of PartJob.Rows, nil of none.
+// Follow returns a Follower of a job. deps need only contain the dependencies of reading and of
+// intermediate data. rows is the RowSource for PartJob.Rows, or nil.
 func Follow(id string, options *Options, rows RowSource, deps Deps, read ReadFrame) (*Follower, error) {
 	if deps.Clock == nil {
 		deps.Clock = clock.System()
 	}
-	c := &Controller{job: Job{ID: id, Plan: &plan.Inline{Rows: &vector.Batch{}}, Options: options, Rows: rows}, deps: deps, opts: options, sortBytes: deps.SortBytes}
+	c := newController(&core{job: Job{ID: id, Plan: &plan.Inline{Rows: &vector.Batch{}}, Options: options, Rows: rows}, deps: deps, opts: options,
+		sortBytes: deps.SortBytes})
 	if c.sortBytes <= 0 {
 		c.sortBytes = sortBufferBytes
 	}
@@ -44,8 +45,8 @@ func Follow(id string, options *Options, rows RowSource, deps Deps, read ReadFra
 	return &Follower{c: c, read: read}, nil
 }
 
-// Do does a part. progress is called now and then with what is counted so far and with each
-// segment, from other goroutines, until Do returns.
+// Do runs a part. Until it returns, it periodically calls progress with the counters, and with each
+// finished segment, from other goroutines.
 func (f *Follower) Do(ctx context.Context, p *Part, progress func(*PartProgress)) (*PartResult, error) {
 	count := newCounters()
 	var reads atomic.Pointer[RowWorker]
@@ -81,11 +82,11 @@ func (f *Follower) Do(ctx context.Context, p *Part, progress func(*PartProgress)
 	o := order.stage.outputs()[order.worker]
 	r := &PartResult{Output: partOutput{Rows: o.rows, Runs: o.runs, Key: o.key}, Counters: count.state(), Warnings: f.c.warnings.from(order)}
 	if o.key == "" {
-		r.Output.ID = f.lent.add(o)
+		r.Output.ID = f.served.add(o)
 	}
 	r.Output.Frames = sendFrames(o, nil)
 	if order.write != nil {
-		r.Learnt = order.write.learnt()
+		r.Observed = order.write.observed()
 	}
 	if order.rows != nil {
 		if r.Rows, err = order.rows.State(true); err != nil {
@@ -114,7 +115,7 @@ func (f *Follower) order(ctx context.Context, p *Part) (*workOrder, error) {
 	if err != nil {
 		return nil, err
 	}
-	plan.SetPlaces(node, p.Places)
+	plan.SetSubqueryPositions(node, p.Places)
 	var leaves []plan.Node
 	plan.Walk(node, func(n plan.Node) bool {
 		if len(n.Inputs()) == 0 {
@@ -130,7 +131,7 @@ func (f *Follower) order(ctx context.Context, p *Part) (*workOrder, error) {
 		order: sortOrder{columns: p.Shuffle.Columns, orders: p.Shuffle.Orders, bucketed: p.Shuffle.Bucketed, hashed: p.Shuffle.Hashed, boundary: p.Shuffle.Boundary},
 	}}
 	order := &workOrder{stage: s, worker: p.Worker, workers: p.Workers, id: p.ID, threads: max(1, p.Thread), external: make([]externalPart, len(p.Inputs)), slices: make([][]partSlice, len(p.Inputs)),
-		dir: f.c.stageDir(s) + "-" + strconv.Itoa(p.Worker) + "-" + strconv.FormatInt(f.lent.next(), 10)}
+		dir: f.c.stageDir(s) + "-" + strconv.Itoa(p.Worker) + "-" + strconv.FormatInt(f.served.next(), 10)}
 	for i, at := range p.Leaves {
 		if at < 0 || at >= len(p.Inputs) || s.inputs[at] != nil {
 			return nil, errUnfitPart
@@ -199,24 +200,24 @@ func (f *Follower) input(ctx context.Context, p *partInput, leaf plan.Node, part
 func (f *Follower) Job() string { return f.c.job.ID }
 
 // Frame returns a frame of an output of a part.
-func (f *Follower) Frame(id string, number int) ([]byte, error) { return f.lent.frame(id, number) }
+func (f *Follower) Frame(id string, number int) ([]byte, error) { return f.served.frame(id, number) }
 
-// Close removes what the parts have written. None runs any more.
+// Close removes the outputs of the parts. No part may be running.
 func (f *Follower) Close() error {
-	f.lent.close()
+	f.served.close()
 	return f.c.dropFolder()
 }
 
-// PartProgress is what a part has counted so far, or a segment that it has built.
+// PartProgress contains the counters of a part, or a segment that it has built.
 type PartProgress struct {
 	Counters countersState
-	// Rows is what the part's RowWorker has counted.
+	// Rows is the state of the RowWorker of the part.
 	Rows    json.RawMessage `json:",omitempty"`
 	Segment *partSegment    `json:",omitempty"`
 }
 
-// lent are outputs of this process that others read.
-type lent struct {
+// servedOutputs are outputs of this process that others read.
+type servedOutputs struct {
 	mu struct {
 		sync.RWMutex
 		outputs map[string]*output
@@ -226,7 +227,7 @@ type lent struct {
 }
 
 // next returns a number that no other call returns.
-func (l *lent) next() int64 {
+func (l *servedOutputs) next() int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.mu.number++
@@ -234,7 +235,7 @@ func (l *lent) next() int64 {
 }
 
 // add returns the name of an output for others.
-func (l *lent) add(o *output) string {
+func (l *servedOutputs) add(o *output) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if o.id == "" {
@@ -249,7 +250,7 @@ func (l *lent) add(o *output) string {
 }
 
 // frame returns the bytes of a frame.
-func (l *lent) frame(id string, number int) ([]byte, error) {
+func (l *servedOutputs) frame(id string, number int) ([]byte, error) {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
 	o := l.mu.outputs[id]
@@ -263,7 +264,7 @@ func (l *lent) frame(id string, number int) ([]byte, error) {
 	return o.readData(ref, nil)
 }
 
-func (l *lent) close() {
+func (l *servedOutputs) close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.mu.closed = true

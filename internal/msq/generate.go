@@ -204,15 +204,15 @@ func (l *layout) settle(several []bool) {
 // preparedColumns is how many columns prepare puts before those of the statement.
 const preparedColumns = 2
 
-// FoldOf combines values of a metric that are in one group: counts are summed, other aggregates are
-// merged with themselves.
+// FoldOf returns the function that combines the values of a metric in one group: counts are summed,
+// other aggregates are merged.
 func FoldOf(spec segment.ColumnSpec) (segment.Fold, error) {
 	call, err := agg.ParseMetric(spec.Metric, spec.Type)
 	if err != nil {
 		return nil, err
 	}
-	if call.Name == "COUNT" {
-		call.Name = "SUM"
+	if f := agg.Lookup(call.Name); f != nil && f.MergedBy != "" {
+		call.Name = f.MergedBy
 	}
 	if partial, err := call.IntermediateTypes(); err != nil || len(partial) != 1 || partial[0] != spec.Type {
 		return nil, columnTypeNotSupported(spec.Name, spec.Type.String())
@@ -260,7 +260,7 @@ func (c *Controller) generate(ctx context.Context, order *workOrder, count *coun
 	segments := max(1, min(order.threads, left)) // that are built at a time
 	building := make(chan struct{}, segments)
 	one := func(ctx context.Context, n, threads int) error {
-		return c.attempts(ctx, order, func(ctx context.Context) error {
+		return c.ledger.attempts(ctx, order, func(ctx context.Context) error {
 			return c.generateOne(ctx, order, count, g, n, threads, building)
 		}, func() {})
 	}
@@ -393,7 +393,7 @@ func (c *Controller) generateOne(ctx context.Context, order *workOrder, count *c
 	made.merged = rows
 	count.generating(func(g *generateCounter) { g.merged += rows })
 	leave()
-	s, err := c.push(ctx, p, file, info, l.compaction)
+	s, err := c.publisher.push(ctx, p, file, info, l.compaction)
 	if err != nil {
 		return err
 	}
@@ -416,12 +416,8 @@ func (c *Controller) bufferBytes(threads int) int64 {
 }
 
 // push stores a segment's file in deep storage and describes it.
-func (c *Controller) push(ctx context.Context, p *segmentPlan, file io.ReadSeeker, info *segment.Info, compaction json.RawMessage) (*timeline.Segment, error) {
-	s, err := PushSegment(ctx, c.deps.Store, p.id, p.shard, file, info, func(key string) {
-		c.pushed.Lock()
-		defer c.pushed.Unlock()
-		c.pushed.keys = append(c.pushed.keys, key)
-	})
+func (pub *publisher) push(ctx context.Context, p *segmentPlan, file io.ReadSeeker, info *segment.Info, compaction json.RawMessage) (*timeline.Segment, error) {
+	s, err := PushSegment(ctx, pub.deps.Store, p.id, p.shard, file, info, pub.pushing)
 	if err != nil {
 		return nil, err
 	}

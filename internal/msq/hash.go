@@ -5,21 +5,21 @@ import (
 	"math/bits"
 	"slices"
 
-	"github.com/hengedb/henge/internal/ingest"
+	"github.com/hengedb/henge/internal/ingest/record"
 	"github.com/hengedb/henge/internal/timeline"
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// Hash divides the rows of a time chunk by timeline.GroupHash.
+// Hash partitions the rows of a time chunk by timeline.GroupHash.
 //
-// Where the number of buckets follows from the rows, it is a power of two and known only when all
-// of them are sorted: they are sorted by the bits of the hash from the last to the first, so that
-// each such number divides them into ranges.
+// If the number of buckets depends on the rows, it is a power of two and known only when all rows
+// are sorted. Rows are therefore sorted by the bits of the hash from the last to the first, so that
+// any power of two divides them into ranges.
 type Hash struct {
-	// Columns are those of the job's plan whose values are hashed; none: the time and all dimensions.
+	// Columns are the columns of the plan that are hashed; empty: the time and all dimensions.
 	Columns []int
-	// Buckets is their number; 0: as many as there must be for a bucket to have at most the job's rows
-	// per segment.
+	// Buckets is the number of buckets; 0: the smallest number for which a bucket has at most the rows
+	// per segment of the job.
 	Buckets int
 }
 
@@ -39,12 +39,12 @@ type hasher struct {
 }
 
 // newHasher returns the hasher of the rows of a job; nil: they are not hashed.
-func (c *Controller) newHasher() *hasher {
-	t := c.job.Target
+func (k *core) newHasher() *hasher {
+	t := k.job.Target
 	if t == nil || t.Hash == nil {
 		return nil
 	}
-	w := c.job.write()
+	w := k.job.write()
 	h := &hasher{spec: t.Hash, columns: t.Hash.Columns, time: timeColumn(w), counts: map[int64]map[int64]int64{}}
 	if len(h.columns) > 0 {
 		h.sets = setsOf(t, h.columns)
@@ -84,11 +84,11 @@ func (h *hasher) column(columns []*vector.Vector, buckets *vector.Vector, n int)
 			if h.time >= 0 {
 				at = columns[h.time].LongAt(i)
 			}
-			h.key = append(ingest.AppendJSON(h.key, at), ",{"...)
+			h.key = append(record.AppendJSON(h.key, at), ",{"...)
 		}
 		first := true
 		for k, c := range h.columns {
-			v := ingest.ValueOf(columns[c], i)
+			v := record.ValueOf(columns[c], i)
 			if h.names != nil {
 				if v == nil {
 					continue
@@ -150,7 +150,7 @@ func appendTexts(dst []byte, v any) []byte {
 			dst = append(dst, "null"...)
 			continue
 		}
-		dst = timeline.AppendGroupText(dst, string(ingest.AppendText(nil, e)))
+		dst = timeline.AppendGroupText(dst, string(record.AppendText(nil, e)))
 	}
 	return append(dst, ']')
 }

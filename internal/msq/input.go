@@ -15,8 +15,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// ExternalTable returns the external data that a node reads. Faults say what in its source, format
-// or columns is wrong.
+// ExternalTable returns the external data that a node reads. Its faults describe errors of its
+// source, format or columns.
 func ExternalTable(ext *plan.External) (*ingest.Table, error) {
 	source, err := ingest.ParseSource(ext.Source)
 	if err != nil {
@@ -340,13 +340,13 @@ func (w *warnings) join(order *workOrder, p partWarnings, limit int64) error {
 }
 
 // parseError counts a record that did not parse and decides whether the job goes on.
-func (c *Controller) parseError(order *workOrder, count *counters, e *ingest.ParseError) error {
+func (k *core) parseError(order *workOrder, count *counters, e *ingest.ParseError) error {
 	f := cannotParse(e).at(order.stage.number, order.id)
 	count.warn(f.Code)
-	if c.opts.MaxParseExceptions == 0 {
+	if k.opts.MaxParseExceptions == 0 {
 		return f
 	}
-	w := &c.warnings
+	w := &k.warnings
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.mu.total++
@@ -355,8 +355,8 @@ func (c *Controller) parseError(order *workOrder, count *counters, e *ingest.Par
 	}
 	by := warner{order.stage.number, order.id}
 	w.mu.of[by]++
-	if c.opts.MaxParseExceptions > 0 && w.mu.total > c.opts.MaxParseExceptions {
-		return tooManyWarnings(c.opts.MaxParseExceptions, f.Code)
+	if k.opts.MaxParseExceptions > 0 && w.mu.total > k.opts.MaxParseExceptions {
+		return tooManyWarnings(k.opts.MaxParseExceptions, f.Code)
 	}
 	if w.mu.by == nil {
 		w.mu.by = map[warner]int{}
@@ -370,10 +370,10 @@ func (c *Controller) parseError(order *workOrder, count *counters, e *ingest.Par
 
 // notice keeps a warning of an input that was read nevertheless. It does not count among the
 // records that did not parse.
-func (c *Controller) notice(order *workOrder, count *counters, n *ingest.Notice) {
+func (k *core) notice(order *workOrder, count *counters, n *ingest.Notice) {
 	f := externalDataWarning(n).at(order.stage.number, order.id)
 	count.warn(f.Code)
-	w := &c.warnings
+	w := &k.warnings
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.mu.notes == nil {

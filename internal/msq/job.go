@@ -16,62 +16,62 @@ import (
 type Job struct {
 	// ID is the id of the controller task: "query-" and the id of the statement.
 	ID string
-	// Part tells the jobs of a task apart; "": it has one.
+	// Part distinguishes the jobs of a task; "": the task has one job.
 	Part string
 	// Plan is the optimized plan: a plan.Write, a plan.Export, or a query whose rows become results.
 	Plan plan.Node
-	// Columns are the outer columns under the names that the user gave them; nil: those of the plan.
+	// Columns are the output columns with the names in the statement; nil: those of the plan.
 	Columns []ResultColumn
-	// Context is the query context as it was given, for reports and stage definitions.
+	// Context is the query context of the request, for reports and stage definitions.
 	Context map[string]any
-	// Identity is who submitted it; "": not known.
+	// Identity is the user who submitted it; "": not known.
 	Identity string
-	// Options are its parameters; nil: they are read from Context.
+	// Options are its parameters; nil: they are parsed from Context.
 	Options *Options
-	// Target says more of the segments to write; nil: nothing.
+	// Target contains further properties of the segments to write; may be nil.
 	Target *Target
 	// Rows reads the external inputs of the plan; nil: their columns are read as the plan declares
-	// them. A query with it is a survey: it has no results but what its RowWorkers have counted.
+	// them. A query with Rows is a survey: its only results are the states of its RowWorkers.
 	Rows RowSource
 }
 
-// RowSource reads external inputs in a way of its own. Its methods are called from several
-// goroutines.
+// RowSource is a custom reader of external inputs. It is safe for concurrent use.
 type RowSource interface {
-	// Table returns what there is to read.
+	// Table returns the data to read.
 	Table(ext *plan.External) (*ingest.Table, error)
-	// Worker returns what reads the splits of a worker. What the worker of that number had counted
-	// before is then as if it had never been.
+	// Worker returns the reader of the splits of a worker, and discards the earlier counters of the
+	// worker with that number.
 	Worker(number int) RowWorker
-	// Describe returns a text of which other processes make a source of the same rows (Follow); nil:
-	// they can't.
+	// Describe returns a description from which other processes create a source of the same rows
+	// (Follow); nil: not supported.
 	Describe() (json.RawMessage, error)
 }
 
-// RowWorker reads the splits of one worker, and counts what it meets there, in ways of its own.
+// RowWorker reads the splits of one worker and maintains its own counters.
 type RowWorker interface {
 	// Open reads a split as rows with the columns of ext.
 	Open(ctx context.Context, ext *plan.External, split ingest.Split, o *ingest.Options) (RowReader, error)
-	// State is what was counted so far; ended says that all was read. Set makes it what a RowWorker of
-	// another process has counted, or one of an earlier run of the task; an error of it ends the job.
+	// State returns the counters; ended is true if everything was read. Set replaces the counters by
+	// those of a RowWorker of another process or of an earlier run of the task; an error of Set ends
+	// the job.
 	State(ended bool) (json.RawMessage, error)
 	Set(state json.RawMessage) error
 }
 
-// RowReader yields the rows of one split; ingest.Reader is one, and says what holds.
+// RowReader yields the rows of one split, under the contract of ingest.Reader.
 type RowReader interface {
 	Next(ctx context.Context) (*vector.Batch, error)
 	Stats() ingest.Stats
 	Close() error
 }
 
-// Outcome is what a job achieved.
+// Outcome is the result of a job.
 type Outcome struct {
-	// Rows counts the rows written or returned.
+	// Rows is the number of written or returned rows.
 	Rows int64
-	// Segments are those that were published, tombstones included.
+	// Segments are the published segments, including tombstones.
 	Segments []*timeline.Segment
-	// Files are what an export wrote, in the order of their rows.
+	// Files are the files of an export, in the order of their rows.
 	Files []string
 	// Results are the rows of a query; nil for INSERT and REPLACE.
 	Results *Results
@@ -143,7 +143,7 @@ func (j *Job) table(x *plan.External) (*ingest.Table, error) {
 	return ExternalTable(x)
 }
 
-// DataSource returns the datasource that the job writes to, or the name that stands for results.
+// DataSource returns the datasource that the job writes, or the name that represents results.
 func (j *Job) DataSource() string {
 	if w := j.write(); w != nil {
 		return w.DataSource

@@ -23,6 +23,7 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/segment"
+	"github.com/hengedb/henge/internal/tasklock"
 	"github.com/hengedb/henge/internal/timeline"
 	"github.com/hengedb/henge/internal/vector"
 )
@@ -33,7 +34,7 @@ type memoryStore struct {
 	mu        sync.Mutex
 	version   int
 	used      []*timeline.Segment
-	locks     []LockRequest
+	locks     []tasklock.Request
 	granted   []string // the versions of locks
 	released  []string
 	refuse    bool             // allocations
@@ -50,21 +51,21 @@ func (m *memoryStore) nextVersion() string {
 	return fmt.Sprintf("2030-01-01T00:00:00.%03dZ", m.version)
 }
 
-func (m *memoryStore) Lock(ctx context.Context, r LockRequest) (Lock, error) {
+func (m *memoryStore) Lock(ctx context.Context, r tasklock.Request) (tasklock.Lock, error) {
 	if m.onLock != nil {
 		if err := m.onLock(ctx); err != nil {
-			return Lock{}, err
+			return tasklock.Lock{}, err
 		}
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for i, l := range m.locks {
 		if l == r && len(m.released) == 0 { // it is held
-			return Lock{Interval: r.Interval, Version: m.granted[i]}, nil
+			return tasklock.Lock{Interval: r.Interval, Version: m.granted[i]}, nil
 		}
 	}
 	m.locks, m.granted = append(m.locks, r), append(m.granted, m.nextVersion())
-	return Lock{Interval: r.Interval, Version: m.granted[len(m.granted)-1]}, nil
+	return tasklock.Lock{Interval: r.Interval, Version: m.granted[len(m.granted)-1]}, nil
 }
 
 func (m *memoryStore) Allocate(_ context.Context, r AllocateRequest) ([]Allocated, error) {
@@ -419,7 +420,7 @@ func TestReplaceClusteredGetsRanges(t *testing.T) {
 	if v := b.meta.used[0].ID.Version; v != "2030-01-01T00:00:00.001Z" {
 		t.Errorf("version %s is not the lock's", v)
 	}
-	if l := b.meta.locks[0]; l.Type != Exclusive || l.Interval != chrono.Eternity {
+	if l := b.meta.locks[0]; l.Type != tasklock.Exclusive || l.Interval != chrono.Eternity {
 		t.Errorf("lock: %+v", l)
 	}
 }

@@ -3,6 +3,8 @@ package msq
 import (
 	"bytes"
 	"encoding/json"
+
+	"github.com/hengedb/henge/internal/jsontext"
 )
 
 // objectBuilder writes a JSON object whose members keep their order, which clients of reports see.
@@ -25,7 +27,7 @@ func (b *objectBuilder) add(name string, value any) {
 	if err == nil {
 		b.buf.Write(key)
 		b.buf.WriteByte(':')
-		key, err = marshal(value)
+		key, err = jsontext.Marshal(value)
 		b.buf.Write(key)
 	}
 	b.err = err
@@ -47,15 +49,4 @@ func (b *objectBuilder) done() ([]byte, error) {
 	}
 	b.buf.WriteByte('}')
 	return b.buf.Bytes(), nil
-}
-
-// marshal is json.Marshal without the escaping of <, > and &.
-func marshal(v any) ([]byte, error) {
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimRight(buf.Bytes(), "\n"), nil
 }

@@ -3,11 +3,10 @@ package msq
 import "time"
 
 // loadPatience is how long a job waits for its segments to be loaded; what takes longer is no
-// failure (spec/ingestion.md, section 5).
+// failure (docs/ingestion.md).
 const loadPatience = 10 * time.Minute
 
-// The limits of spec/ingestion.md, section 4. Those with a context parameter are in package
-// querycontext.
+// The limits of docs/ingestion.md. Those with a context parameter are in package querycontext.
 const (
 	// maxBuckets bounds the time chunks of a job: each is at least one segment.
 	maxBuckets = 5000
@@ -36,15 +35,16 @@ const (
 	// bits.
 	maxRunBytes = 1 << 30
 	// keepShare is the part of the memory limit that the sorted rows of a stage may take instead of
-	// going to disk, keepWideShare the part while half of the limit is free, keepUnlimited what they
-	// may take where there is no limit.
+	// going to disk, keepWideShare the part while half of the limit is free. keepMost is what they may
+	// take at most: what is written stays in the operating system's cache, so that more in memory
+	// makes no load faster.
 	keepShare     = 8
 	keepWideShare = 4
-	keepUnlimited = 1 << 30
+	keepMost      = 256 << 20
 	// hashBufferBytes is the memory of all partitions of a hash shuffle.
 	hashBufferBytes = 32 << 20
-	// SplitBytes is the size that large plain files are cut into, minSplitBytes the least that they
-	// are cut into to give all workers something.
+	// SplitBytes is the size of splits of large uncompressed files, minSplitBytes the minimum size if
+	// splits are made smaller so that all workers have work.
 	SplitBytes    = 64 << 20
 	minSplitBytes = 4 << 20
 

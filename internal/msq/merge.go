@@ -121,7 +121,7 @@ func (m *mergeReader) mixed() (*vector.Batch, error) {
 	for _, r := range m.runs {
 		r.picked = -1
 	}
-	places := make([]place, 0, vector.BatchRows)
+	places := make([]rowRef, 0, vector.BatchRows)
 	for bytes := int64(0); len(places) < vector.BatchRows && bytes < frameBytes && len(m.runs) > 0; {
 		r := m.runs[0]
 		if r.picked < 0 {
@@ -131,7 +131,7 @@ func (m *mergeReader) mixed() (*vector.Batch, error) {
 		end := min(m.ahead(r), r.row+vector.BatchRows-len(places))
 		bytes += int64(end-r.row) * r.width
 		for ; r.row < end; r.row++ {
-			places = append(places, place{uint32(r.picked), uint32(r.row)})
+			places = append(places, rowRef{uint32(r.picked), uint32(r.row)})
 		}
 		if r.row < r.end {
 			heap.Fix(&m.runs, 0)
@@ -139,7 +139,7 @@ func (m *mergeReader) mixed() (*vector.Batch, error) {
 			return nil, err
 		}
 	}
-	return pick(batches, places), nil
+	return gatherRows(batches, places), nil
 }
 
 // replace moves the first run to its next frame, or drops it.

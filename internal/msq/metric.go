@@ -40,7 +40,7 @@ var timedMetrics = map[vector.Type]string{
 	agg.TimedLongType: "long", agg.TimedDoubleType: "double", agg.TimedFloatType: "float", agg.TimedTextType: "string",
 }
 
-// MetricJSON is the aggregator that combines the values of a metric further: counts are summed.
+// MetricJSON returns the aggregator that combines values of a metric: counts are summed.
 func MetricJSON(metric, column string, t vector.Type) any {
 	out := map[string]any{"type": metric, "name": column, "fieldName": column}
 	call, err := agg.ParseMetric(metric, t)
@@ -78,8 +78,8 @@ func MetricJSON(metric, column string, t vector.Type) any {
 	return out
 }
 
-// MetricOf is the inverse of MetricJSON: the metric that a native aggregator of a segment means;
-// empty if it is none that is known here.
+// MetricOf is the inverse of MetricJSON: it returns the metric for a native aggregator of a
+// segment, or "" if the aggregator is unknown.
 func MetricOf(aggregator json.RawMessage) (column, metric string) {
 	var fields map[string]any
 	if json.Unmarshal(aggregator, &fields) != nil {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/jsontext"
 	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/vector"
 )
@@ -176,7 +177,7 @@ func singleValues(v *vector.Vector) *vector.Vector {
 }
 
 // withoutEmpty returns the rows of a list as a multi-value string is stored: no value and nothing
-// but one null are null (spec/sql.md, section 6.8).
+// but one null are null (docs/sql.md).
 func withoutEmpty(v *vector.Vector) *vector.Vector {
 	if v.Type.Kind != vector.KindList {
 		return v
@@ -206,11 +207,12 @@ func withoutEmpty(v *vector.Vector) *vector.Vector {
 	return b.Build()
 }
 
-// Stored returns the rows of a multi-value string as segments store them: no value and nothing but
-// one null are null, the others have their values as h says.
+// Stored returns the rows of a multi-value string in the form that segments store: a row without
+// values or with a single null is null; h determines the order of the values of other rows.
 func (h MultiValue) Stored(v *vector.Vector) *vector.Vector { return h.ordered(withoutEmpty(v)) }
 
-// Single returns the rows of a multi-value string as plain strings; false: one has several values.
+// Single returns the rows of a multi-value string as plain strings; false: a row has several
+// values.
 func Single(v *vector.Vector) (*vector.Vector, bool) {
 	if plain := plainValues(v); plain != nil {
 		return plain, true
@@ -333,7 +335,7 @@ func textValues(v *vector.Vector) *vector.Vector {
 				s := v.Child.StringAt(lo)
 				values = append(values, &s)
 			}
-			text, err := marshal(values)
+			text, err := jsontext.Marshal(values)
 			if err != nil { // strings always have a JSON form
 				text = nil
 			}

@@ -8,19 +8,20 @@ import (
 	"strings"
 
 	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/explain/native"
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/ingest"
+	"github.com/hengedb/henge/internal/jsontext"
 	"github.com/hengedb/henge/internal/plan"
-	"github.com/hengedb/henge/internal/plan/nativejson"
 	"github.com/hengedb/henge/internal/querycontext"
 )
 
-// Query returns the native query that does what the whole job does, as the payload of its task
-// shows it. Call it before Run.
-func (c *Controller) Query() (nativejson.Query, error) {
+// Query returns the native query that is equivalent to the whole job, for the payload of its task.
+// It must be called before Run.
+func (c *Controller) Query() (native.Query, error) {
 	node, w := c.job.Plan, c.job.write()
 	if w != nil {
-		node = nativejson.Clustered(w, w.Input)
+		node = native.Clustered(w, w.Input)
 	} else if x := c.job.export(); x != nil {
 		node = x.Input
 	}
@@ -29,7 +30,7 @@ func (c *Controller) Query() (nativejson.Query, error) {
 		names = append(names, col.Name)
 	}
 	var leafErr error
-	o := nativejson.Options{Context: c.queryContext(w), Expr: c.expressions(), Tasks: true, Names: names, Leaf: func(n plan.Node) *nativejson.Leaf {
+	o := native.Options{Context: c.queryContext(w), Expr: c.expressions(), Tasks: true, Names: names, Leaf: func(n plan.Node) *native.Leaf {
 		x, ok := n.(*plan.External)
 		if !ok {
 			return nil
@@ -38,15 +39,15 @@ func (c *Controller) Query() (nativejson.Query, error) {
 		leafErr = errors.Join(leafErr, err)
 		return leaf
 	}}
-	q, err := nativejson.Fragment(node, o)
+	q, err := native.Fragment(node, o)
 	q.ColumnMappings = q.ColumnMappings[:min(len(names), len(q.ColumnMappings))] // without columns that are not stored
 	return q, errors.Join(err, leafErr)
 }
 
 // expressions is what the expressions of the statement take from it.
-func (c *Controller) expressions() expr.Context {
-	if c.deps.Expr != nil {
-		return *c.deps.Expr
+func (k *core) expressions() expr.Context {
+	if k.deps.Expr != nil {
+		return *k.deps.Expr
 	}
 	return expr.Context{Zone: chrono.UTC}
 }
@@ -54,9 +55,9 @@ func (c *Controller) expressions() expr.Context {
 // describe gives every stage the native query that says what it does, and its columns the names
 // that they have there.
 func (c *Controller) describe(w *plan.Write) error {
-	leaves := map[plan.Node]*nativejson.Leaf{}
+	leaves := map[plan.Node]*native.Leaf{}
 	context := c.queryContext(w)
-	o := nativejson.Options{Context: context, Expr: c.expressions(), Tasks: true, Leaf: func(n plan.Node) *nativejson.Leaf { return leaves[n] }}
+	o := native.Options{Context: context, Expr: c.expressions(), Tasks: true, Leaf: func(n plan.Node) *native.Leaf { return leaves[n] }}
 	for _, s := range c.stages {
 		if s.node == nil {
 			continue
@@ -72,9 +73,9 @@ func (c *Controller) describe(w *plan.Write) error {
 		}
 		query := s.query
 		if w != nil && s == c.rows {
-			query = nativejson.Clustered(w, query)
+			query = native.Clustered(w, query)
 		}
-		q, err := nativejson.Fragment(query, o)
+		q, err := native.Fragment(query, o)
 		if err != nil {
 			return err
 		}
@@ -120,25 +121,25 @@ func refines(outer, inner plan.Node) bool {
 }
 
 // queryContext is the context that the native queries of the job show.
-func (c *Controller) queryContext(w *plan.Write) map[string]any {
+func (k *core) queryContext(w *plan.Write) map[string]any {
 	context := map[string]any{}
-	maps.Copy(context, c.job.Context)
-	id := strings.TrimPrefix(c.job.ID, "query-")
+	maps.Copy(context, k.job.Context)
+	id := strings.TrimPrefix(k.job.ID, "query-")
 	context[querycontext.QueryID.Key()], context[querycontext.SQLQueryID.Key()] = id, id
-	if c.job.Identity != "" {
-		context[querycontext.User.Key()] = c.job.Identity
+	if k.job.Identity != "" {
+		context[querycontext.User.Key()] = k.job.Identity
 	}
 	context[querycontext.InsertGrain.Key()] = nil
 	maps.Copy(context, writeContext(w))
-	context[querycontext.Finalize.Key()] = c.opts.FinalizeAggregation
+	context[querycontext.Finalize.Key()] = k.opts.FinalizeAggregation
 	if context[querycontext.MaxParseExceptions.Key()] == nil {
-		context[querycontext.MaxParseExceptions.Key()] = c.opts.MaxParseExceptions
+		context[querycontext.MaxParseExceptions.Key()] = k.opts.MaxParseExceptions
 	}
 	return context
 }
 
-// TargetContext is what the statement says of its target in the words of the query context; empty
-// for queries.
+// TargetContext returns the target of the statement as keys of the query context; empty for
+// queries.
 func (c *Controller) TargetContext() map[string]any { return writeContext(c.job.write()) }
 
 // writeContext is what the context says of the target of an INSERT or REPLACE; w may be nil.
@@ -166,8 +167,8 @@ func replacedText(w *plan.Write) string {
 }
 
 // leafOf returns what an input is in the stage's query; nil: what it says of itself.
-func (in *input) leafOf(number int) (*nativejson.Leaf, error) {
-	leaf := &nativejson.Leaf{Number: number}
+func (in *input) leafOf(number int) (*native.Leaf, error) {
+	leaf := &native.Leaf{Number: number}
 	switch x := in.leaf.(type) {
 	case *plan.External:
 		if in.kind == stageInput {
@@ -181,9 +182,9 @@ func (in *input) leafOf(number int) (*nativejson.Leaf, error) {
 	return nil, nil
 }
 
-// ExternalLeaf shows source and format of data from outside with what they leave out. number is its
-// place among the inputs.
-func ExternalLeaf(x *plan.External, number int) (*nativejson.Leaf, error) {
+// ExternalLeaf returns the source and the format of external data with their defaults. number is
+// the index among the inputs.
+func ExternalLeaf(x *plan.External, number int) (*native.Leaf, error) {
 	source, err := ingest.ParseSource(x.Source)
 	if err != nil {
 		return nil, err
@@ -192,7 +193,7 @@ func ExternalLeaf(x *plan.External, number int) (*nativejson.Leaf, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &nativejson.Leaf{Number: number, Source: source, Format: format}, nil
+	return &native.Leaf{Number: number, Source: source, Format: format}, nil
 }
 
 // filter is what the rows of the stage's only input, a table, are filtered by; nil: by nothing.
@@ -221,7 +222,7 @@ func (s *stage) processorJSON() (any, error) {
 			Limit  int64  `json:"limit,omitempty"`
 		}{"limit", n.Offset, max(n.Count, 0)}, nil
 	}
-	query, err := marshal(s.native.Query)
+	query, err := jsontext.Marshal(s.native.Query)
 	if err != nil {
 		return nil, err
 	}

@@ -11,10 +11,10 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 	ingestspec "github.com/hengedb/henge/internal/ingest/spec"
 	"github.com/hengedb/henge/internal/querycontext"
+	"github.com/hengedb/henge/internal/tasklock"
 )
 
-// Options are the context parameters of the multi-stage engine (spec/ingestion.md, section 3), read
-// and checked once.
+// Options are the context parameters of the multi-stage engine, parsed and validated once.
 type Options struct {
 	MaxNumTasks         int
 	AutoAssignment      bool  // taskAssignment=auto
@@ -41,27 +41,27 @@ type Options struct {
 	MaxThreads          int // 0: no limit
 	MaxWindowRows       int // of a partition; 0: what fits in memory
 	AllCounters         bool
-	LockType            LockType // "" until the statement decides
+	LockType            tasklock.Type // "" until the statement decides
 	ConcurrentLocks     bool
 	Priority            int
 	Timeout             time.Duration // 0: none
 	Deadline            time.Time     // queryDeadline; zero: none
 	Reindex             bool
 	StoreCompaction     bool // storeCompactionState, of a REPLACE
-	// TargetPartitions is how many partitions of a shuffle by hash each worker gets, ConcurrentStages
-	// how many stages run at a time.
+	// TargetPartitions is the number of partitions of a hash shuffle per worker, ConcurrentStages the
+	// number of concurrent stages.
 	TargetPartitions, ConcurrentStages int
-	// DurableShuffle keeps what stages hand on in deep storage. FaultTolerance does too, and runs
-	// workers again that failed for a reason that may pass.
+	// DurableShuffle stores the outputs of stages in deep storage. FaultTolerance does too, and
+	// retries workers after transient failures.
 	DurableShuffle, FaultTolerance bool
 	AutoColumns                    bool // useAutoColumnSchemas
-	// Native says that the job is one of a native task: the fixed limits of statements do not hold,
-	// and those with a context parameter only if it is given.
+	// Native is true for a job of a native task: the fixed limits of statements do not apply, and
+	// limits with a context parameter apply only if the context contains it.
 	Native bool
 }
 
-// NativeParameters are the context parameters that native tasks take over from the multi-stage
-// engine as they are.
+// NativeParameters are the context parameters of the multi-stage engine that also apply to native
+// tasks.
 var NativeParameters = querycontext.Keys(
 	querycontext.MaxFrameSize, querycontext.MaxInputFiles, querycontext.MaxPartitions, querycontext.MaxClusteredBy,
 	querycontext.MaxThreads, querycontext.MaxNumSegments, querycontext.TargetPerWork, querycontext.ParallelStages,
@@ -69,7 +69,7 @@ var NativeParameters = querycontext.Keys(
 )
 
 // StatementParameters are the context parameters of statements that have no effect on a native
-// task: its spec says such things.
+// task, because its spec has equivalent members.
 var StatementParameters = querycontext.Keys(
 	querycontext.MaxNumTasks, querycontext.NumTasks, querycontext.Assignment, querycontext.MaxInputBytes,
 	querycontext.FinalizeAggregations, querycontext.ArrayIngestMode, querycontext.JoinAlgorithm, querycontext.RowsPerSegment,
@@ -79,7 +79,7 @@ var StatementParameters = querycontext.Keys(
 )
 
 // ParseNativeOptions is ParseOptions for a native task, which has some limits of statements only if
-// its context gives them.
+// its context contains them.
 func ParseNativeOptions(context map[string]any) (*Options, error) {
 	own := map[string]any{
 		querycontext.MaxFrameSize.Key(): math.MaxInt32, querycontext.MaxInputFiles.Key(): math.MaxInt32,
@@ -109,23 +109,22 @@ func (o *Options) maxColumns() int {
 	return maxColumns
 }
 
-// Lock returns the kind of lock that a statement takes; replace: it is a REPLACE.
-func (o *Options) Lock(replace bool) LockType {
+// Lock returns the kind of lock of a statement; replace is true for REPLACE.
+func (o *Options) Lock(replace bool) tasklock.Type {
 	switch {
 	case o.LockType != "":
 		return o.LockType
 	case replace && o.ConcurrentLocks:
-		return Replace
+		return tasklock.Replace
 	case replace:
-		return Exclusive
+		return tasklock.Exclusive
 	case o.ConcurrentLocks:
-		return Append
+		return tasklock.Append
 	}
-	return Shared
+	return tasklock.Shared
 }
 
-// ParseOptions reads the parameters from a query context. Parameters that mean nothing here are
-// left alone.
+// ParseOptions parses the parameters in a query context, and ignores other parameters.
 func ParseOptions(context map[string]any) (*Options, error) {
 	c := &querycontext.Reader{Values: context}
 	o := &Options{
@@ -153,7 +152,7 @@ func ParseOptions(context map[string]any) (*Options, error) {
 		MaxThreads:          querycontext.MaxThreads.From(c),
 		MaxWindowRows:       querycontext.MaxWindowRows.From(c),
 		AllCounters:         querycontext.AllCounters.From(c),
-		LockType:            LockType(strings.ToUpper(querycontext.TaskLockType.From(c))),
+		LockType:            tasklock.Type(strings.ToUpper(querycontext.TaskLockType.From(c))),
 		ConcurrentLocks:     querycontext.ConcurrentLocks.From(c),
 		Priority:            querycontext.Priority.FromOr(c, taskPriority),
 		Timeout:             time.Duration(min(max(querycontext.Timeout.From(c), 0), math.MaxInt64/int64(time.Millisecond))) * time.Millisecond,

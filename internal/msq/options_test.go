@@ -10,6 +10,7 @@ import (
 
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/plan"
+	"github.com/hengedb/henge/internal/tasklock"
 )
 
 func TestOptionsDefaults(t *testing.T) {
@@ -91,11 +92,11 @@ func TestLocksOfStatements(t *testing.T) {
 	for _, c := range []struct {
 		replace bool
 		context map[string]any
-		want    LockType
+		want    tasklock.Type
 	}{
-		{false, nil, Shared}, {true, nil, Exclusive},
-		{false, map[string]any{"useConcurrentLocks": true}, Append}, {true, map[string]any{"useConcurrentLocks": true}, Replace},
-		{true, map[string]any{"taskLockType": "replace"}, Replace},
+		{false, nil, tasklock.Shared}, {true, nil, tasklock.Exclusive},
+		{false, map[string]any{"useConcurrentLocks": true}, tasklock.Append}, {true, map[string]any{"useConcurrentLocks": true}, tasklock.Replace},
+		{true, map[string]any{"taskLockType": "replace"}, tasklock.Replace},
 	} {
 		w := insert(t)
 		w.Replace, w.ReplaceAll = c.replace, c.replace
@@ -179,7 +180,7 @@ func TestEveryParameter(t *testing.T) {
 		"includeAllCounters":           {false, func(o *Options) { o.AllCounters = false }, []any{true}, "to be a Boolean, but got [java.util.ArrayList]"},
 		"storeCompactionState":         {true, func(o *Options) { o.StoreCompaction = true }, []any{true}, "to be a Boolean, but got [java.util.ArrayList]"},
 		"useConcurrentLocks":           {true, func(o *Options) { o.ConcurrentLocks = true }, []any{true}, "to be a Boolean, but got [java.util.ArrayList]"},
-		"taskLockType":                 {"append", func(o *Options) { o.LockType = Append }, nil, ""},
+		"taskLockType":                 {"append", func(o *Options) { o.LockType = tasklock.Append }, nil, ""},
 		"isReindex":                    {true, func(o *Options) { o.Reindex = true }, []any{true}, "to be a Boolean, but got [java.util.ArrayList]"},
 		"priority":                     {-3, func(o *Options) { o.Priority = -3 }, "x", "to be in integer format, but got [x]"},
 		"timeout":                      {1500, func(o *Options) { o.Timeout = 1500 * time.Millisecond }, "x", "to be in long format, but got [x]"},

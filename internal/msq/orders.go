@@ -61,7 +61,7 @@ func (c *Controller) workOrders(ctx context.Context, s *stage) ([]*workOrder, er
 		return nil, tooManyInputFiles(c.opts, files, (files+limit-1)/limit)
 	}
 	orders := make([]*workOrder, workers)
-	places := min(c.places(s), workers)
+	places := min(c.peers.processes(s), workers)
 	for n := range orders {
 		orders[n] = &workOrder{stage: s, worker: n, workers: workers, threads: max(1, c.threads*places/workers), dir: c.stageDir(s),
 			external: make([]externalPart, len(s.inputs))}
@@ -109,7 +109,7 @@ func (c *Controller) splits(ctx context.Context, table *ingest.Table, single boo
 
 // begins makes order one of a worker that has not taken a row yet.
 func (c *Controller) begins(order *workOrder) {
-	order.id = c.workerID(order.worker)
+	order.id = c.ledger.workerID(order.worker)
 	if c.job.Rows != nil && order.stage.readsExternal() {
 		order.rows = c.job.Rows.Worker(order.worker)
 	}

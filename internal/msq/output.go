@@ -27,9 +27,9 @@ type output struct {
 	// runs counts the sorted runs of a sorted output.
 	runs int
 	data io.ReaderAt
-	// far reads a frame that another process has; nil: it is in memory or in data. at is that process,
-	// id the name of the output there. key is the place of data in deep storage.
-	far         func(number int, buf []byte) ([]byte, error)
+	// remote reads a frame that another process has; nil: it is in memory or in data. at is that
+	// process, id the name of the output there. key is the place of data in deep storage.
+	remote      func(number int, buf []byte) ([]byte, error)
 	at, id, key string
 	drop        func() error // gives back the space of the data
 	once        sync.Once
@@ -57,7 +57,7 @@ type frameRef struct {
 	first, boundary []byte
 	bucket          int64
 	start           []*string
-	// piece is what has the rows when they are on their way to a segment already; see early.
+	// piece is what has the rows when they are on their way to a segment already; see eagerBuilder.
 	piece *piece
 }
 
@@ -162,8 +162,8 @@ func (o *output) read(ref *frameRef, buf []byte) (*vector.Batch, []byte, error) 
 		return ref.batch, buf, nil
 	}
 	var err error
-	if o.far != nil {
-		buf, err = o.far(ref.number, buf)
+	if o.remote != nil {
+		buf, err = o.remote(ref.number, buf)
 	} else {
 		buf, err = o.readData(ref, buf)
 	}

@@ -15,22 +15,22 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// Part is a work order on its way to another process: what one worker does in one stage, with all
-// that it needs to know.
+// Part is a work order for another process: the work of one worker in one stage, with all required
+// data.
 type Part struct {
 	ID                             string // of the worker
 	Stage, Worker, Workers, Thread int
 	// Plan is the fragment as package wire writes it; Leaves are the inputs of its leaves, in the
 	// order of plan.Walk.
 	Plan    []byte
-	Places  []fault.Span `json:",omitempty"` // plan.Places of it
+	Places  []fault.Span `json:",omitempty"` // plan.SubqueryPositions of it
 	Leaves  []int
 	Inputs  []partInput
 	Shuffle partShuffle
-	// Write says that the rows are on their way to segments, Boosts that they only get a number.
+	// Write: the rows are written to segments later. Boosts: the rows only get a number.
 	Write  *partWrite `json:",omitempty"`
 	Boosts bool       `json:",omitempty"`
-	// Generate is a part of the building of segments, which has no plan.
+	// Generate is a part that builds segments; it does not have a plan.
 	Generate *partGenerate `json:",omitempty"`
 }
 
@@ -92,15 +92,15 @@ type partFrame struct {
 	Start                                []*string `json:",omitempty"`
 }
 
-// PartResult is what a part has come to.
+// PartResult is the result of a part.
 type PartResult struct {
 	Output   partOutput
-	Learnt   *learnt `json:",omitempty"`
+	Observed *observed `json:"Learnt,omitempty"`
 	Counters countersState
 	Warnings partWarnings
 	// Rows is what the part's RowWorker has counted.
 	Rows json.RawMessage `json:",omitempty"`
-	// Segments are those that were built, Shuffle what was read of each output.
+	// Segments are the segments that were built, Shuffle the amount that was read from each output.
 	Segments []partSegment  `json:",omitempty"`
 	Shuffle  []channelState `json:",omitempty"`
 }
@@ -121,12 +121,12 @@ type sentFault struct {
 	Persona       fault.Persona
 }
 
-// EncodeFault returns a failure of a part as it is sent.
+// EncodeFault encodes the failure of a part.
 func EncodeFault(ctx context.Context, err error) (json.RawMessage, error) {
 	return json.Marshal(sendFault(toFault(ctx, err)))
 }
 
-// DecodeFault returns the failure that was sent.
+// DecodeFault decodes the failure of a part.
 func DecodeFault(text json.RawMessage) error {
 	var s sentFault
 	if err := json.Unmarshal(text, &s); err != nil {
@@ -137,7 +137,7 @@ func DecodeFault(text json.RawMessage) error {
 	case partLost:
 		f.cause = ErrPartLost
 	case workerFailed:
-		f.cause = errHelperLost
+		f.cause = errPeerLost
 	}
 	return f
 }
@@ -152,20 +152,20 @@ func (s *sentFault) fault() *Fault {
 
 // mayLeave reports whether the work of a stage can be done in another process: external data,
 // segments and what other stages have written can be had from there.
-func (c *Controller) mayLeave(s *stage) bool {
+func (ps *peers) mayLeave(s *stage) bool {
 	return !s.single && s.node != nil && !slices.ContainsFunc(s.inputs, func(in *input) bool {
-		return in.kind != externalInput && (in.kind != tableInput || c.deps.Segments == nil) && (in.kind != stageInput || in.from.shuffle.kind == sortedShuffle || in.from.shuffle.kind == rangeShuffle)
+		return in.kind != externalInput && (in.kind != tableInput || ps.deps.Segments == nil) && (in.kind != stageInput || in.from.shuffle.kind == sortedShuffle || in.from.shuffle.kind == rangeShuffle)
 	})
 }
 
 // part makes a work order ready to be sent.
-func (c *Controller) part(order *workOrder) (*Part, error) {
+func (ps *peers) part(order *workOrder) (*Part, error) {
 	s := order.stage
 	p := &Part{
 		ID: order.id, Stage: s.number, Worker: order.worker, Workers: order.workers, Thread: order.threads, Boosts: order.boosts != nil,
 		Shuffle: sendShuffle(&s.shuffle),
 	}
-	if w := c.job.write(); order.write != nil {
+	if w := ps.job.write(); order.write != nil {
 		p.Write = &partWrite{PartitionBy: w.PartitionBy, Existing: order.write.chunks.existing, Hidden: w.Hidden}
 		order.write.send(p.Write)
 	}
@@ -173,7 +173,7 @@ func (c *Controller) part(order *workOrder) (*Part, error) {
 	if p.Plan, err = wire.Encode(s.node); err != nil {
 		return nil, err
 	}
-	p.Places = plan.Places(s.node)
+	p.Places = plan.SubqueryPositions(s.node)
 	plan.Walk(s.node, func(n plan.Node) bool {
 		if len(n.Inputs()) == 0 {
 			p.Leaves = append(p.Leaves, slices.IndexFunc(s.inputs, func(in *input) bool { return in.leaf == n }))
@@ -181,7 +181,7 @@ func (c *Controller) part(order *workOrder) (*Part, error) {
 		return true
 	})
 	if slices.Contains(p.Leaves, -1) {
-		return nil, fault.Defensive("Stage [%d] has a leaf that is none of its inputs", s.number)
+		return nil, fault.Defensive("Stage [%d] has a leaf that is not one of its inputs", s.number)
 	}
 	for i, in := range s.inputs {
 		pi := partInput{Kind: in.kind, Broadcast: in.broadcast, Splits: sendSplits(order.external[i].splits)}
@@ -192,7 +192,7 @@ func (c *Controller) part(order *workOrder) (*Part, error) {
 			pi.Partitions = in.from.shuffle.partitions
 			for _, o := range in.from.outputs() {
 				mine := func(f *frameRef) bool { return in.broadcast || f.partition%order.workers == order.worker }
-				pi.Outputs = append(pi.Outputs, c.sendOutput(o, mine))
+				pi.Outputs = append(pi.Outputs, ps.sendOutput(o, mine))
 			}
 		}
 		p.Inputs = append(p.Inputs, pi)
@@ -205,10 +205,10 @@ func sendShuffle(s *shuffle) partShuffle {
 }
 
 // sendOutput describes an output to another process, with the frames that it is to read.
-func (c *Controller) sendOutput(o *output, wanted func(*frameRef) bool) partOutput {
+func (ps *peers) sendOutput(o *output, wanted func(*frameRef) bool) partOutput {
 	sent := partOutput{At: o.at, Key: o.key, Rows: o.rows, Runs: o.runs, Frames: sendFrames(o, wanted)}
 	if o.at == "" && o.key == "" {
-		sent.At, sent.ID = c.help.Here(), c.lent.add(o) // several workers may be the first that it is sent to
+		sent.At, sent.ID = ps.session.Self(), ps.served.add(o) // several workers may be the first that it is sent to
 	} else {
 		sent.ID = o.id
 	}
@@ -224,7 +224,7 @@ func sendFrames(o *output, wanted func(*frameRef) bool) []partFrame {
 			continue
 		}
 		number := i
-		if o.far != nil {
+		if o.remote != nil {
 			number = f.number
 		}
 		out = append(out, partFrame{
@@ -245,7 +245,7 @@ func (p *partOutput) open(ctx context.Context, read ReadFrame, store deepstore.S
 		})
 	}
 	if p.Key == "" {
-		o.far = func(number int, buf []byte) ([]byte, error) { return read(ctx, p.At, p.ID, number, buf) }
+		o.remote = func(number int, buf []byte) ([]byte, error) { return read(ctx, p.At, p.ID, number, buf) }
 		return o, nil
 	}
 	object, err := store.Open(ctx, p.Key)

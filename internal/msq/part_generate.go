@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"sync"
 
+	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/exec"
 	"github.com/hengedb/henge/internal/segment"
 	"github.com/hengedb/henge/internal/timeline"
@@ -55,31 +56,30 @@ type partSegment struct {
 	Columns    []timeline.Column
 	LoadSpec   json.RawMessage
 	Size, Rows int64
+	Times      [2]int64 // from, to
 }
 
 // generateAt builds the segments of a worker, here or in another process.
 func (c *Controller) generateAt(ctx context.Context, order *workOrder, count *counters, g *generation) error {
-	if c.help == nil {
-		return c.generate(ctx, order, count, g)
+	if c.peers.session == nil {
+		return c.traced(ctx, order, func(ctx context.Context) error { return c.generate(ctx, order, count, g) })
 	}
-	return c.attempts(ctx, order, func(ctx context.Context) error {
-		if h := c.helper(order); h != nil {
-			return c.generateFar(ctx, order, h, count, g)
-		}
-		return c.generate(ctx, order, count, g)
+	return c.ledger.attempts(ctx, order, func(ctx context.Context) error {
+		return c.traced(ctx, order, func(ctx context.Context) error {
+			if h := c.peers.peerFor(order, c.ledger.attempt(order.worker)); h != nil {
+				return c.generateRemote(ctx, order, h, count, g)
+			}
+			return c.generate(ctx, order, count, g)
+		})
 	}, func() {
-		c.pushed.Lock()
-		for _, n := range g.numbers {
-			c.pushed.twice = append(c.pushed.twice, g.plans[n].id)
-		}
-		c.pushed.Unlock()
+		c.publisher.givenUp(g.plans, g.numbers)
 		count.reset()
-		order.id = c.workerID(order.worker)
+		order.id = c.ledger.workerID(order.worker)
 	})
 }
 
-// generateFar has another process build the segments of a worker.
-func (c *Controller) generateFar(ctx context.Context, order *workOrder, h Helper, count *counters, g *generation) error {
+// generateRemote has another process build the segments of a worker.
+func (c *Controller) generateRemote(ctx context.Context, order *workOrder, h Peer, count *counters, g *generation) error {
 	from := order.stage.inputs[0].from
 	p := &Part{ID: order.id, Stage: order.stage.number, Worker: order.worker, Workers: order.workers, Thread: order.threads, Generate: g.send(&from.shuffle)}
 	numbers := slices.DeleteFunc(slices.Clone(g.numbers), g.built)
@@ -97,7 +97,7 @@ func (c *Controller) generateFar(ctx context.Context, order *workOrder, h Helper
 	outputs := from.outputs()
 	for _, o := range outputs {
 		mine := g.frames(o)
-		p.Generate.Outputs = append(p.Generate.Outputs, c.sendOutput(o, func(f *frameRef) bool { return mine[f] }))
+		p.Generate.Outputs = append(p.Generate.Outputs, c.peers.sendOutput(o, func(f *frameRef) bool { return mine[f] }))
 	}
 	unfit := false
 	built := func(s *partSegment) {
@@ -105,7 +105,7 @@ func (c *Controller) generateFar(ctx context.Context, order *workOrder, h Helper
 		case !slices.Contains(numbers, s.Number):
 			unfit = true
 		case !g.built(s.Number):
-			g.done(s.Number, c.segmentOf(g, s))
+			g.done(s.Number, c.publisher.segmentOf(g, s))
 		}
 	}
 	r, err := ask(ctx, order, h, p, count, built)
@@ -123,21 +123,20 @@ func (c *Controller) generateFar(ctx context.Context, order *workOrder, h Helper
 		built(&r.Segments[i])
 	}
 	if unfit || slices.ContainsFunc(numbers, func(n int) bool { return !g.built(n) }) {
-		return helperLost(order, h.Name(), errUnfitPart)
+		return peerLost(order, h.Name(), errUnfitPart)
 	}
 	return nil
 }
 
 // segmentOf describes a segment that another process has built, or another run.
-func (c *Controller) segmentOf(g *generation, s *partSegment) *timeline.Segment {
-	if key, err := c.deps.Store.Key(s.LoadSpec); err == nil {
-		c.pushed.Lock()
-		c.pushed.keys = append(c.pushed.keys, key)
-		c.pushed.Unlock()
+func (pub *publisher) segmentOf(g *generation, s *partSegment) *timeline.Segment {
+	if key, err := pub.deps.Store.Key(s.LoadSpec); err == nil {
+		pub.pushing(key)
 	}
 	plan := &g.plans[s.Number]
 	seg := &timeline.Segment{
-		ID: plan.id, Shard: plan.shard, Schema: timeline.NewSchema(s.Columns), Size: s.Size, Rows: s.Rows, BinaryVersion: timeline.BinaryVersion,
+		ID: plan.id, Shard: plan.shard, Schema: timeline.NewSchema(s.Columns), Size: s.Size, Rows: s.Rows,
+		Times: chrono.Interval{Start: s.Times[0], End: s.Times[1]}, BinaryVersion: timeline.BinaryVersion,
 	}
 	seg.Locate(s.LoadSpec)
 	if g.layout.compaction != nil {
@@ -148,7 +147,7 @@ func (c *Controller) segmentOf(g *generation, s *partSegment) *timeline.Segment 
 
 // sendSegment describes a segment that was built.
 func sendSegment(number int, s *timeline.Segment) partSegment {
-	return partSegment{number, s.Schema.Columns, s.LoadSpec(), s.Size, s.Rows}
+	return partSegment{number, s.Schema.Columns, s.LoadSpec(), s.Size, s.Rows, [2]int64{s.Times.Start, s.Times.End}}
 }
 
 // send describes how rows become segments.
@@ -255,7 +254,7 @@ func (f *Follower) generate(ctx context.Context, p *Part, count *counters, progr
 			}},
 		}}}},
 	}
-	order.dir = f.c.stageDir(order.stage) + "-" + strconv.Itoa(p.Worker) + "-" + strconv.FormatInt(f.lent.next(), 10)
+	order.dir = f.c.stageDir(order.stage) + "-" + strconv.Itoa(p.Worker) + "-" + strconv.FormatInt(f.served.next(), 10)
 	from := order.stage.inputs[0].from
 	taken := from.begin(len(p.Generate.Outputs), f.c.now())
 	defer closeInputs(order.stage)

@@ -15,9 +15,10 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// PushSegment stores a segment's file in deep storage and describes it. Named is told the key
-// before anything is stored under it: what is not published in the end is to be deleted. A file of
-// the disk must not be written to afterwards: deep storage may be another name of it.
+// PushSegment stores the file of a segment in deep storage and returns its descriptor. It calls
+// named with the key before it stores anything under it, so that the caller can delete unpublished
+// files. A local file must not be written afterwards, because the object in deep storage may be a
+// hard link to it.
 func PushSegment(ctx context.Context, store deepstore.Store, id timeline.SegmentID, shard timeline.ShardSpec, file io.ReadSeeker, info *segment.Info,
 	named func(key string)) (*timeline.Segment, error) {
 	key, err := segmentKey(id, info.Fingerprint)
@@ -43,7 +44,7 @@ func PushSegment(ctx context.Context, store deepstore.Store, id timeline.Segment
 		columns = append(columns, timeline.Column{Name: col.Name, Type: kind, MultiValue: col.Multi, Metric: col.Metric != ""})
 	}
 	s := &timeline.Segment{ID: id, Shard: shard, Schema: timeline.NewSchema(columns), Size: info.Size, Rows: int64(info.Rows),
-		BinaryVersion: timeline.BinaryVersion}
+		Times: info.Times(), BinaryVersion: timeline.BinaryVersion}
 	return s.Locate(store.LoadSpec(key)), nil
 }
 

@@ -13,6 +13,8 @@ import (
 	"io/fs"
 	"slices"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/hengedb/henge/internal/deepstore"
 	"github.com/hengedb/henge/internal/ingest"
@@ -31,13 +33,16 @@ import (
 //
 // What holds:
 //
-//  1. A record is taken up only for the same work: the same fragment, shares of the same inputs, and where it matters outputs of the same attempts
-//     of the stages before (identity). So the result is that of an undisturbed run.
+//  1. A record is taken up only for the same work: the same fragment, shares of the same inputs,
+//     and where it matters outputs of the same attempts of the stages before (identity). So the
+//     result is that of an undisturbed run.
 //
-//  2. Records are never changed, and belong to the task, not to a run of it: a run that others believe lost may write them and still delete
-//     intermediate data. What can't be read when it is wanted is done again.
+//  2. Records are never changed, and belong to the task, not to a run of it: a run that others
+//     believe lost may write them and still delete intermediate data. What can't be read when it is
+//     wanted is done again.
 //
-//  3. The files of segments that have a record are deleted by nobody who could be such a run: only when the task has its end (Clear).
+//  3. The files of segments that have a record are deleted by nobody who could be such a run: only
+//     when the task has its end (Clear).
 
 // identity says what a piece of work was done of. All are digests.
 type identity struct {
@@ -58,7 +63,7 @@ type partRecord struct {
 	// ID tells outputs apart that were made of the same.
 	ID       string
 	Output   *partOutput   `json:",omitempty"`
-	Learnt   *learnt       `json:",omitempty"`
+	Observed *observed     `json:"Learnt,omitempty"`
 	Counters countersState `json:",omitzero"`
 	Warnings partWarnings  `json:",omitzero"`
 	// Rows is what the RowWorker has counted.
@@ -77,6 +82,83 @@ type finishedPart struct {
 }
 
 type partKey struct{ stage, worker int }
+
+// ledger owns what is known of the work that is done: the records of finished parts, and how often
+// each worker has tried.
+type ledger struct {
+	*core
+	peers   *peers
+	records records
+	kept    atomic.Bool // there are records in deep storage
+
+	mu struct {
+		sync.Mutex
+		start  time.Time
+		begun  int              // workers that have begun
+		failed [][]WorkerReport // attempts, by worker
+	}
+}
+
+// start notes that the job begins.
+func (led *ledger) start() {
+	led.mu.Lock()
+	defer led.mu.Unlock()
+	led.mu.start = led.now()
+}
+
+// started returns when the job began; zero: it has not.
+func (led *ledger) started() time.Time {
+	led.mu.Lock()
+	defer led.mu.Unlock()
+	return led.mu.start
+}
+
+// begun notes that so many workers have begun.
+func (led *ledger) begun(workers int) {
+	led.mu.Lock()
+	defer led.mu.Unlock()
+	led.mu.begun = max(led.mu.begun, workers)
+}
+
+// reports returns what is reported of the workers, of each its failed attempts and the one that it
+// is at, which is as given; and how many have begun.
+func (led *ledger) reports(current WorkerReport) (workers [][]WorkerReport, begun int) {
+	led.mu.Lock()
+	defer led.mu.Unlock()
+	for n := range led.mu.begun {
+		var attempts []WorkerReport
+		if n < len(led.mu.failed) {
+			attempts = slices.Clone(led.mu.failed[n])
+		}
+		current.ID = led.workerIDLocked(n)
+		workers = append(workers, append(attempts, current))
+	}
+	return workers, led.mu.begun
+}
+
+// files returns the files of segments that have a record.
+func (led *ledger) files() map[string]bool {
+	out := map[string]bool{}
+	for _, p := range led.records.all() {
+		if p.Segment != nil && p.stored {
+			if key, err := led.deps.Store.Key(p.Segment.LoadSpec); err == nil {
+				out[key] = true
+			}
+		}
+	}
+	return out
+}
+
+// places returns where earlier runs have left outputs.
+func (led *ledger) places() []string {
+	var out []string
+	for _, p := range led.records.all() {
+		if p.Output != nil && p.Output.At != "" && !slices.Contains(out, p.Output.At) {
+			out = append(out, p.Output.At)
+		}
+	}
+	return out
+}
 
 // records are those of a job.
 type records struct {
@@ -119,24 +201,24 @@ func (r *records) all() []*finishedPart {
 // it.
 func recordsPrefix(task string) string { return "stages/" + plainName(task) + "/" }
 
-func (c *Controller) recordsPrefix() string {
-	return recordsPrefix(c.job.ID) + plainName("part-"+c.job.Part) + "/"
+func (led *ledger) recordsPrefix() string {
+	return recordsPrefix(led.job.ID) + plainName("part-"+led.job.Part) + "/"
 }
 
 // resumable reports whether the job can be taken up by another run of its task.
-func (c *Controller) resumable() bool {
-	return c.deps.Store != nil && (c.job.Rows == nil || c.rowsText != nil) && (c.opts.DurableShuffle || c.deps.Join != nil)
+func (led *ledger) resumable() bool {
+	return led.deps.Store != nil && (led.job.Rows == nil || led.rowsText != nil) && (led.opts.DurableShuffle || led.deps.Join != nil)
 }
 
 // readRecords takes over what earlier runs of the task have left.
-func (c *Controller) readRecords(ctx context.Context) error {
-	if !c.resumable() || !c.opts.DurableShuffle && c.deps.Run <= 1 {
+func (led *ledger) readRecords(ctx context.Context) error {
+	if !led.resumable() || !led.opts.DurableShuffle && led.deps.Run <= 1 {
 		return nil
 	}
-	found, err := readRecords(ctx, c.deps.Store, c.recordsPrefix())
+	found, err := readRecords(ctx, led.deps.Store, led.recordsPrefix())
 	for i := range found {
-		c.kept.Store(true)
-		c.records.add(&finishedPart{partRecord: found[i], stored: true})
+		led.kept.Store(true)
+		led.records.add(&finishedPart{partRecord: found[i], stored: true})
 	}
 	return err
 }
@@ -198,17 +280,17 @@ func readObject(ctx context.Context, store deepstore.Store, key string) ([]byte,
 
 // record keeps that a piece of work is done: in this process, and if others can use what it has
 // come to, in deep storage. A record that can't be written only costs the next run the work.
-func (c *Controller) record(ctx context.Context, p *finishedPart, outlives bool) {
-	p.Format, p.Part = recordFormat, c.job.Part
+func (led *ledger) record(ctx context.Context, p *finishedPart, outlives bool) {
+	p.Format, p.Part = recordFormat, led.job.Part
 	if outlives {
 		text, err := json.Marshal(&p.partRecord)
 		if err == nil {
-			c.kept.Store(true)
-			key := fmt.Sprintf("%s%d-%d-%s.json", c.recordsPrefix(), p.Stage, p.Worker, rand.Text())
-			p.stored = c.deps.Store.Put(ctx, key, bytes.NewReader(text)) == nil
+			led.kept.Store(true)
+			key := fmt.Sprintf("%s%d-%d-%s.json", led.recordsPrefix(), p.Stage, p.Worker, rand.Text())
+			p.stored = led.deps.Store.Put(ctx, key, bytes.NewReader(text)) == nil
 		}
 	}
-	c.records.add(p)
+	led.records.add(p)
 }
 
 // digest is a digest of values as JSON.
@@ -222,9 +304,9 @@ func digest(values ...any) string {
 
 // identifyStage says what a stage's work is done of, but for what its workers read. A stage that
 // can't be told from others is done anew each time.
-func (c *Controller) identifyStage(s *stage) {
+func (led *ledger) identifyStage(s *stage) {
 	s.same, s.steady = "", false
-	if s.node == nil || !c.resumable() {
+	if s.node == nil || !led.resumable() {
 		return
 	}
 	var segments [][]partSlice
@@ -233,7 +315,7 @@ func (c *Controller) identifyStage(s *stage) {
 		case systemInput:
 			return
 		case tableInput:
-			list, ok := c.sliced(in.leaf.(*plan.Scan))
+			list, ok := led.sliced(in.leaf.(*plan.Scan))
 			if !ok {
 				return
 			}
@@ -245,17 +327,17 @@ func (c *Controller) identifyStage(s *stage) {
 		return
 	}
 	now, zone := int64(0), ""
-	if c.deps.Expr != nil {
-		if now = c.deps.Expr.Now; c.deps.Expr.Zone != nil {
-			zone = c.deps.Expr.Zone.String()
+	if led.deps.Expr != nil {
+		if now = led.deps.Expr.Now; led.deps.Expr.Zone != nil {
+			zone = led.deps.Expr.Zone.String()
 		}
 	}
 	write := any(nil)
-	if w := c.job.write(); w != nil && s == c.rows {
+	if w := led.job.write(); w != nil && s == led.rows {
 		write = []any{w.PartitionBy.String(), w.Cluster, w.Hidden}
 	}
-	s.same = digest(text, sendShuffle(&s.shuffle), c.opts, now, zone, write, c.job.Target, segments, c.rowsText)
-	s.steady = fixed && (c.job.Rows == nil || !s.readsExternal()) && !slices.ContainsFunc(s.inputs, func(in *input) bool { return in.from != nil && !in.from.steady })
+	s.same = digest(text, sendShuffle(&s.shuffle), led.opts, now, zone, write, led.job.Target, segments, led.rowsText)
+	s.steady = fixed && (led.job.Rows == nil || !s.readsExternal()) && !slices.ContainsFunc(s.inputs, func(in *input) bool { return in.from != nil && !in.from.steady })
 	plan.Walk(s.node, func(n plan.Node) bool {
 		switch n := n.(type) {
 		case *plan.Limit, *plan.Window:
@@ -280,7 +362,7 @@ var exactAggregates = []string{"COUNT", "SUM", "MIN", "MAX"}
 // identity says what the work of a stage's orders is done of. Other stages that give the same rows,
 // in whatever order, to the same partitions each time they run don't count: of others each run is
 // another input.
-func (c *Controller) identity(s *stage, orders []*workOrder) identity {
+func (led *ledger) identity(s *stage, orders []*workOrder) identity {
 	id := identity{Plan: s.same, Workers: len(orders)}
 	var shares []any
 	for _, o := range orders {
@@ -307,17 +389,17 @@ func (c *Controller) identity(s *stage, orders []*workOrder) identity {
 }
 
 // keep notes that the work of an order is done.
-func (c *Controller) keep(ctx context.Context, order *workOrder, id identity, count *counters) {
+func (led *ledger) keep(ctx context.Context, order *workOrder, id identity, count *counters) {
 	o := order.stage.outputs()[order.worker]
 	if id.Plan == "" {
 		return
 	}
 	p := &finishedPart{out: o, partRecord: partRecord{
-		Stage: order.stage.number, Worker: order.worker, Name: order.id, Of: id, ID: rand.Text(), Counters: count.state(), Warnings: c.warnings.from(order),
+		Stage: order.stage.number, Worker: order.worker, Name: order.id, Of: id, ID: rand.Text(), Counters: count.state(), Warnings: led.warnings.from(order),
 	}}
 	o.made = p.ID
 	if order.write != nil {
-		p.Learnt = order.write.learnt()
+		p.Observed = order.write.observed()
 	}
 	if order.rows != nil {
 		var err error
@@ -329,61 +411,57 @@ func (c *Controller) keep(ctx context.Context, order *workOrder, id identity, co
 	if outlives {
 		p.Output = &partOutput{At: o.at, ID: o.id, Key: o.key, Rows: o.rows, Runs: o.runs, Frames: sendFrames(o, nil)}
 	}
-	c.record(ctx, p, outlives)
+	led.record(ctx, p, outlives)
 	o.recorded = p.stored
 }
 
 // take finds what an order has come to when it was done before; false: it is to be done.
-func (c *Controller) take(ctx context.Context, order *workOrder, id identity, count *counters) (bool, error) {
-	for _, p := range c.records.find(order.stage.number, order.worker) {
+func (led *ledger) take(ctx context.Context, order *workOrder, id identity, count *counters) (bool, error) {
+	for _, p := range led.records.find(order.stage.number, order.worker) {
 		if p.Of != id || id.Plan == "" {
 			continue
 		}
-		if o := c.reopen(ctx, p); o != nil {
-			return true, c.adopt(order, p, o, count)
+		if o := led.reopen(ctx, p); o != nil {
+			return true, led.adopt(order, p, o, count)
 		}
 	}
 	return false, nil
 }
 
 // reopen returns the output of a record if it can be read; nil: it can't.
-func (c *Controller) reopen(ctx context.Context, p *finishedPart) *output {
+func (led *ledger) reopen(ctx context.Context, p *finishedPart) *output {
 	if p.out != nil {
 		if p.out.gone.Load() {
 			return nil
 		}
 		return p.out
 	}
-	if p.Output == nil || p.Output.Key == "" && (c.help == nil || p.Output.At == "" || !c.help.Has(p.Output.At)) {
+	if p.Output == nil || p.Output.Key == "" && !led.peers.has(p.Output.At) {
 		return nil
 	}
-	read := ReadFrame(nil)
-	if c.help != nil {
-		read = c.help.Read
-	}
-	o, err := p.Output.open(context.WithoutCancel(ctx), read, c.deps.Store) // readers look at their own context before each frame
+	o, err := p.Output.open(context.WithoutCancel(ctx), led.peers.read(), led.deps.Store) // readers look at their own context before each frame
 	if err != nil {
 		return nil
 	}
-	c.dropsWhenRead(ctx, o)
+	led.dropsWhenRead(ctx, o)
 	o.made, o.recorded, p.out = p.ID, true, o
 	return o
 }
 
 // dropsWhenRead lets an output in deep storage go with its last reader.
-func (c *Controller) dropsWhenRead(ctx context.Context, o *output) {
+func (k *core) dropsWhenRead(ctx context.Context, o *output) {
 	if o.key == "" {
 		return
 	}
 	drop := o.drop
-	o.drop = func() error { return errors.Join(drop(), c.deps.Store.Delete(context.WithoutCancel(ctx), o.key)) }
+	o.drop = func() error { return errors.Join(drop(), k.deps.Store.Delete(context.WithoutCancel(ctx), o.key)) }
 }
 
 // adopt makes an order one that has done what a record says.
-func (c *Controller) adopt(order *workOrder, p *finishedPart, o *output, count *counters) error {
+func (led *ledger) adopt(order *workOrder, p *finishedPart, o *output, count *counters) error {
 	count.set(p.Counters)
 	if order.write != nil {
-		if err := order.write.learn(p.Learnt); err != nil {
+		if err := order.write.adopt(p.Observed); err != nil {
 			return err
 		}
 	}
@@ -391,20 +469,20 @@ func (c *Controller) adopt(order *workOrder, p *finishedPart, o *output, count *
 		return err
 	}
 	order.stage.setOutput(order.worker, o)
-	c.warnings.forget(warner{order.stage.number, p.Name}) // when it is of this process
-	return c.warnings.join(order, p.Warnings, c.opts.MaxParseExceptions)
+	led.warnings.forget(warner{order.stage.number, p.Name}) // when it is of this process
+	return led.warnings.join(order, p.Warnings, led.opts.MaxParseExceptions)
 }
 
 // whole finds the records of all of a stage's work, done of the same; nil: some is missing.
-func (c *Controller) whole(ctx context.Context, s *stage) []*finishedPart {
-	for _, first := range c.records.find(s.number, 0) {
+func (led *ledger) whole(ctx context.Context, s *stage) []*finishedPart {
+	for _, first := range led.records.find(s.number, 0) {
 		if s.same == "" || first.Of.Plan != s.same || first.Of.Workers < 1 || first.Of.Workers > maxWorkers {
 			continue
 		}
 		parts := make([]*finishedPart, first.Of.Workers)
 		for n := range parts {
-			for _, p := range c.records.find(s.number, n) {
-				if parts[n] == nil && p.Of == first.Of && c.reopen(ctx, p) != nil {
+			for _, p := range led.records.find(s.number, n) {
+				if parts[n] == nil && p.Of == first.Of && led.reopen(ctx, p) != nil {
 					parts[n] = p
 				}
 			}
@@ -421,7 +499,7 @@ func (c *Controller) whole(ctx context.Context, s *stage) []*finishedPart {
 // ended.
 func (c *Controller) resume(ctx context.Context, last *stage) (run []*stage, err error) {
 	for _, s := range c.stages {
-		c.identifyStage(s)
+		c.ledger.identifyStage(s)
 	}
 	read, wanted, decided := map[*stage]bool{}, map[*stage]bool{}, map[*stage]bool{}
 	for _, s := range c.stages {
@@ -435,7 +513,7 @@ func (c *Controller) resume(ctx context.Context, last *stage) (run []*stage, err
 			return nil
 		}
 		decided[s] = true
-		parts := c.whole(ctx, s)
+		parts := c.ledger.whole(ctx, s)
 		if parts != nil {
 			return c.takeStage(s, parts)
 		}
@@ -477,7 +555,7 @@ func (c *Controller) takeStage(s *stage, parts []*finishedPart) error {
 	for n, p := range parts {
 		orders[n] = &workOrder{stage: s, worker: n, workers: len(parts), external: make([]externalPart, len(s.inputs)), dir: c.stageDir(s)}
 		c.begins(orders[n])
-		if err := c.adopt(orders[n], p, p.out, count[n]); err != nil {
+		if err := c.ledger.adopt(orders[n], p, p.out, count[n]); err != nil {
 			return err
 		}
 	}
@@ -492,7 +570,7 @@ func (c *Controller) takeStage(s *stage, parts []*finishedPart) error {
 func (c *Controller) passOver(s *stage) error {
 	var states []countersState
 	for n := 0; ; n++ {
-		list := c.records.find(s.number, n)
+		list := c.ledger.records.find(s.number, n)
 		if len(list) == 0 {
 			break
 		}
@@ -522,7 +600,7 @@ func (c *Controller) again(ctx context.Context, work func() error) error {
 		if err == nil || !errors.Is(err, ErrPartLost) || ctx.Err() != nil || losses == maxLosses {
 			return err
 		}
-		c.lose(ctx, err)
+		c.ledger.lose(ctx, err)
 	}
 }
 
@@ -530,7 +608,7 @@ func (c *Controller) again(ctx context.Context, work func() error) error {
 const maxLosses = 5
 
 // lose notes which outputs are gone.
-func (c *Controller) lose(ctx context.Context, err error) {
+func (led *ledger) lose(ctx context.Context, err error) {
 	at := ""
 	if f, ok := errors.AsType[*Fault](err); ok {
 		for f != nil && f.Code != partLost {
@@ -541,14 +619,14 @@ func (c *Controller) lose(ctx context.Context, err error) {
 			at = fmt.Sprint(f.Fields[max(i, 0)].Value)
 		}
 	}
-	for _, p := range c.records.all() {
+	for _, p := range led.records.all() {
 		o := p.out
 		if o == nil {
 			continue
 		}
-		lost := o.at != "" && (o.at == at || c.help == nil || !c.help.Has(o.at))
+		lost := o.at != "" && (o.at == at || !led.peers.has(o.at))
 		if o.key != "" {
-			_, err := c.deps.Store.Stat(ctx, o.key)
+			_, err := led.deps.Store.Stat(ctx, o.key)
 			lost = errors.Is(err, fs.ErrNotExist)
 		}
 		if lost {
@@ -558,7 +636,7 @@ func (c *Controller) lose(ctx context.Context, err error) {
 }
 
 // earlierSegments finds segments of earlier attempts of the generator whose files are there.
-func (c *Controller) earlierSegments(ctx context.Context, s *stage, plans []segmentPlan, same string) (map[int]*finishedPart, error) {
+func (led *ledger) earlierSegments(ctx context.Context, s *stage, plans []segmentPlan, same string) (map[int]*finishedPart, error) {
 	found := map[int]*finishedPart{}
 	var mu sync.Mutex
 	var numbers []int
@@ -568,15 +646,15 @@ func (c *Controller) earlierSegments(ctx context.Context, s *stage, plans []segm
 		}
 	}
 	err := several(ctx, opening, numbers, func(ctx context.Context, n int) error {
-		for _, p := range c.records.find(s.number, n) {
+		for _, p := range led.records.find(s.number, n) {
 			if p.Segment == nil || p.Of.Plan != same || p.Of.Workers != len(plans) || p.Segment.Number != n {
 				continue
 			}
-			key, err := c.deps.Store.Key(p.Segment.LoadSpec)
+			key, err := led.deps.Store.Key(p.Segment.LoadSpec)
 			if err != nil {
 				continue
 			}
-			info, err := c.deps.Store.Stat(ctx, key)
+			info, err := led.deps.Store.Stat(ctx, key)
 			if errors.Is(err, fs.ErrNotExist) || err == nil && info.Size != p.Segment.Size {
 				continue
 			}
@@ -595,7 +673,7 @@ func (c *Controller) earlierSegments(ctx context.Context, s *stage, plans []segm
 
 // sameSegments is a digest of what segments are made of, rows and layout; "": it is not known.
 // outlives says that the next run of the task can have the same.
-func (c *Controller) sameSegments(from *stage, plans []segmentPlan, g *generation) (same string, outlives bool) {
+func (led *ledger) sameSegments(from *stage, plans []segmentPlan, g *generation) (same string, outlives bool) {
 	var values []any
 	outlives = true
 	for _, o := range from.outputs() {
@@ -624,40 +702,8 @@ func sendSplits(list []ingest.Split) []partSplit {
 	return out
 }
 
-// unused returns the files of segments that the job has built, in this run or an earlier one, and
-// not published. With kept those that have a record are left out.
-func (c *Controller) unused(published []*timeline.Segment, kept bool) []string {
-	recorded, used := map[string]bool{}, map[string]bool{}
-	for _, p := range c.records.all() {
-		if p.Segment != nil && p.stored {
-			if key, err := c.deps.Store.Key(p.Segment.LoadSpec); err == nil {
-				recorded[key] = true
-			}
-		}
-	}
-	for _, s := range published {
-		if key, err := c.deps.Store.Key(s.LoadSpec()); err == nil {
-			used[key] = true
-		}
-	}
-	c.pushed.Lock()
-	defer c.pushed.Unlock()
-	var out []string
-	for _, key := range c.pushed.keys {
-		if !recorded[key] && !used[key] {
-			out = append(out, key)
-		}
-	}
-	for key := range recorded {
-		if !kept && !used[key] {
-			out = append(out, key)
-		}
-	}
-	return out
-}
-
-// PutNote keeps a text for the later runs of a task until it has its end (Clear), and returns what
-// is kept: of several runs the first counts.
+// PutNote stores a text for later runs of a task until its end (Clear), and returns the stored
+// text: the text of the first run wins.
 func PutNote(ctx context.Context, store deepstore.Store, task, name string, text []byte) ([]byte, error) {
 	err := store.Put(ctx, noteKey(task, name), bytes.NewReader(text))
 	if errors.Is(err, fs.ErrExist) {
@@ -666,7 +712,7 @@ func PutNote(ctx context.Context, store deepstore.Store, task, name string, text
 	return text, err
 }
 
-// Note returns what PutNote keeps; nil: nothing.
+// Note returns the text of PutNote, or nil.
 func Note(ctx context.Context, store deepstore.Store, task, name string) ([]byte, error) {
 	text, err := readObject(ctx, store, noteKey(task, name))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -679,9 +725,8 @@ func noteKey(task, name string) string {
 	return recordsPrefix(task) + plainName("note-"+name) + ".json"
 }
 
-// Clear removes what the runs of a task that has its end have left: records, intermediate data, and
-// the files of segments that were not published. published reports whether a part of the task has
-// published.
+// Clear removes the remains of the runs of an ended task: records, intermediate data, and the files
+// of unpublished segments. published reports whether a part of the task has published.
 func Clear(ctx context.Context, store deepstore.Store, task string, published func(part string) (bool, error)) error {
 	list, err := readRecords(ctx, store, recordsPrefix(task))
 	if err != nil {

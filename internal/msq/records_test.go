@@ -87,7 +87,7 @@ func TestTheNextRunOfATaskTakesUpWhatIsDone(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
-			h := &testHelp{}
+			h := &testSession{}
 			if o.helped > 0 {
 				h = b.helped(o.helped)
 			}
@@ -142,8 +142,8 @@ func TestOnlyWhatIsLostIsDoneAgain(t *testing.T) {
 	b := newBench(t)
 	h := b.helped(3)
 	b.deps.FaultPoint = func(step string) error {
-		if step == "stage-0" && len(h.helpers) == 3 {
-			h.helpers = h.helpers[1:]
+		if step == "stage-0" && len(h.peers) == 3 {
+			h.peers = h.peers[1:]
 		}
 		return nil
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"time"
 
@@ -22,7 +23,7 @@ const (
 	Failed  Status = "FAILED"
 )
 
-// Report is what is known of a job at one moment, as spec/ingestion.md, section 5, shows it.
+// Report is a snapshot of the state of a job, in the form of task reports.
 type Report struct {
 	TaskID   string
 	Status   Status
@@ -52,7 +53,7 @@ type WorkerReport struct {
 	Pending  time.Duration
 }
 
-// LoadStatus says how far published segments have come.
+// LoadStatus is the state of loading the published segments.
 type LoadStatus struct {
 	State      string // INIT, WAITING, SUCCESS, FAILED, TIMED_OUT
 	DataSource string
@@ -69,7 +70,7 @@ func (l *LoadStatus) done(state string, n LoadCounts, took time.Duration) *LoadS
 	return &c
 }
 
-// SegmentReport says which shard specs were chosen, and why.
+// SegmentReport contains the chosen kind of shard specs, with the reason.
 type SegmentReport struct {
 	ShardSpec string `json:"shardSpec"`
 	Details   string `json:"details"`
@@ -89,20 +90,49 @@ type StageReport struct {
 	Duration   time.Duration
 }
 
-// StageCounters are the counters of a stage's workers.
+// StageCounters are the counters of the workers of a stage.
 type StageCounters struct {
 	Stage   int
 	Workers []json.RawMessage // nil: nothing counted yet
 }
 
-// Dialect adapts shapes to the name that a request came under (DESIGN 4.6).
+// shownCounters are those that tell of what a job writes.
+var shownCounters = []string{"segmentGenerationProgress"}
+
+// HideInputs removes the counters of input rows.
+func (r *Report) HideInputs() error {
+	for i := range r.Counters {
+		for n, text := range r.Counters[i].Workers {
+			if text == nil {
+				continue
+			}
+			var all map[string]json.RawMessage
+			if err := json.Unmarshal(text, &all); err != nil {
+				return fmt.Errorf("reading the counters of a stage: %w", err)
+			}
+			for name := range all {
+				if !slices.Contains(shownCounters, name) {
+					delete(all, name)
+				}
+			}
+			text, err := json.Marshal(all)
+			if err != nil {
+				return fmt.Errorf("writing the counters of a stage: %w", err)
+			}
+			r.Counters[i].Workers[n] = text
+		}
+	}
+	return nil
+}
+
+// Dialect adapts shapes to the product name in the path of a request.
 type Dialect struct {
-	// ResultsPhase is the name of the phase in which results are there: RESULTS_COMPLETE for the
-	// interface's own name, RESULTS_READY under an alias. Empty: the first.
+	// ResultsPhase is the name of the phase in which results are available: RESULTS_COMPLETE for the
+	// product name, RESULTS_READY for an alias. Empty: the former.
 	ResultsPhase string
 }
 
-// RowEncoder appends row i of b as a JSON array. The values of results are the API's business.
+// RowEncoder appends row i of b as a JSON array. The API packages encode the values of results.
 type RowEncoder func(dst []byte, columns []ResultColumn, b *vector.Batch, i int) []byte
 
 // instant prints a time as the interface does.
@@ -114,8 +144,8 @@ func (r *Report) MarshalJSON() ([]byte, error) { return r.render(Dialect{}, nil)
 // Render returns the whole report without the rows of results, in a dialect.
 func (r *Report) Render(d Dialect) ([]byte, error) { return r.render(d, nil) }
 
-// Write writes the whole report, with the rows of results if there are any: all of them, or of
-// durable results the first 3,000. Rows go from deep storage to w without being held.
+// Write writes the whole report, including the rows of results: all rows, or the first 3,000 of
+// durable results. Rows are streamed from deep storage to w.
 func (r *Report) Write(w io.Writer, d Dialect, encode RowEncoder, read func(f func(*vector.Batch) error) error) error {
 	if r.Results == nil || encode == nil {
 		text, err := r.render(d, nil)

@@ -23,13 +23,12 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// Results are the rows of a query, in pages that deep storage keeps until they are deleted. They
-// survive restarts. Runs of the query that overlap each write pages of their own; the first
-// manifest counts.
+// Results are the rows of a query, in pages in deep storage, until they are deleted. They survive
+// restarts. Overlapping runs of the query write separate pages; the first manifest wins.
 type Results struct {
 	Columns []ResultColumn
 	Pages   []Page
-	// Durable says that the statement asked for durableStorage: reports then repeat only the first
+	// Durable is true if the statement requested durableStorage: reports then contain only the first
 	// rows.
 	Durable bool
 
@@ -262,7 +261,7 @@ func (r *Results) Rows() int64 {
 	return n
 }
 
-// Bytes returns the bytes of all pages.
+// Bytes returns the total size of all pages in bytes.
 func (r *Results) Bytes() int64 {
 	n := int64(0)
 	for _, p := range r.Pages {
@@ -271,7 +270,7 @@ func (r *Results) Bytes() int64 {
 	return n
 }
 
-// Read calls f with the rows of a page, in their order, until f fails.
+// Read calls f with the rows of a page, in their order, until f returns an error.
 func (r *Results) Read(ctx context.Context, page int, f func(*vector.Batch) error) error {
 	if page < 0 || page >= len(r.Pages) {
 		return fault.InvalidInput("Invalid page id [%d] passed.", page)
@@ -309,7 +308,7 @@ func (r *Results) ReadAll(ctx context.Context, f func(*vector.Batch) error) erro
 	return nil
 }
 
-// OpenResults finds the results of a statement that ended, perhaps in an earlier process. The error
+// OpenResults opens the results of a finished statement, possibly of an earlier process. The error
 // is NotFound if there are none.
 func OpenResults(ctx context.Context, store deepstore.Store, statement string) (*Results, error) {
 	o, err := store.Open(ctx, manifestKey(statement))
@@ -342,7 +341,7 @@ func OpenResults(ctx context.Context, store deepstore.Store, statement string) (
 	return r, nil
 }
 
-// DeleteResults removes the results of a statement. It is no error if there are none.
+// DeleteResults removes the results of a statement. If there are none, it returns nil.
 func DeleteResults(ctx context.Context, store deepstore.Store, statement string) error {
 	// The manifest goes last on writing and first on deleting: what it names is there.
 	if err := store.Delete(ctx, manifestKey(statement)); err != nil {

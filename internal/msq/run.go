@@ -11,16 +11,29 @@ import (
 )
 
 // run is rows in the order they came, held as the batches they came in: nothing is copied before it
-// is known where it goes.
+// is known where it goes. A run that may be dealt is dealt to its time chunks from the first batch
+// on that does not come in their order.
 type run struct {
 	batches []*vector.Batch
 	rows    int
 	bytes   int64          // of the batches, and of the keys that sorting will make
 	dicts   []*vector.Dict // by column, the one counted last: batches of one source share theirs
+	deal    *dealing       // nil: the run is not dealt
+	dealt   *dealer        // in place of batches; nil: they came in the order of time chunks so far
 }
 
-// place is a row of a list of batches.
-type place struct{ batch, row uint32 }
+// dealing says how the rows of a run are dealt to time chunks.
+type dealing struct {
+	column    int   // of the time chunk
+	last      int64 // chunk of the row before
+	frameRows int
+	limit     int64    // bytes of the run
+	spare     [][]pile // memory of frames that may be used again, of so many
+	bytes     int64
+}
+
+// rowRef is a row of a list of batches.
+type rowRef struct{ batch, row uint32 }
 
 // holding says what of a batch must be copied so that it can be held.
 type holding uint8
@@ -50,6 +63,14 @@ func (r *run) add(b *vector.Batch, h holding, keys []int) {
 	if b.Rows() == 0 {
 		return
 	}
+	if r.dealt == nil && r.deal != nil && !r.deal.follows(b) {
+		r.toChunks(b)
+	}
+	if r.dealt != nil {
+		r.dealt.add(b)
+		r.rows, r.bytes = r.dealt.rows, r.dealt.bytes
+		return
+	}
 	b = held(b, h)
 	if r.dicts == nil {
 		r.dicts = make([]*vector.Dict, len(b.Cols))
@@ -66,6 +87,31 @@ func (r *run) add(b *vector.Batch, h holding, keys []int) {
 	}
 	r.batches = append(r.batches, b)
 	r.rows += b.N
+}
+
+// follows reports whether the rows of b are in the order of time chunks, and come after those of
+// the batches before.
+func (d *dealing) follows(b *vector.Batch) bool {
+	b = b.Compact()
+	v := b.Cols[d.column]
+	for lo := 0; lo < b.N; lo = sameLong(v, lo, b.N) {
+		x := v.LongAt(lo)
+		if x < d.last {
+			return false
+		}
+		d.last = x
+	}
+	return true
+}
+
+// toChunks deals the rows so far, and will deal those to come, which are like those of b.
+func (r *run) toChunks(b *vector.Batch) {
+	r.dealt = newDealer(b, r.deal.column, r.deal.frameRows, r.deal.limit)
+	r.dealt.spare, r.deal.spare = r.deal.spare, nil
+	for _, held := range r.batches {
+		r.dealt.add(held)
+	}
+	r.batches, r.dicts = nil, nil
 }
 
 // held returns the rows of b that count in memory that stays as it is.
@@ -102,7 +148,20 @@ func copyVector(v *vector.Vector) *vector.Vector {
 }
 
 // size is the memory that the run takes, with what sorting it will take.
-func (r *run) size() int64 { return r.bytes + sortRowBytes*int64(r.rows) }
+func (r *run) size() int64 {
+	if r.dealt != nil {
+		return r.bytes // there is nothing to sort
+	}
+	return r.bytes + sortRowBytes*int64(r.rows)
+}
+
+// reserved is the memory that the run takes, with what it may use again.
+func (r *run) reserved() int64 {
+	if r.deal != nil {
+		return max(r.size(), r.deal.bytes)
+	}
+	return r.size()
+}
 
 // heldBytes is the memory of v without its dictionary.
 func heldBytes(v *vector.Vector) int64 {
@@ -118,8 +177,8 @@ func heldBytes(v *vector.Vector) int64 {
 }
 
 // sorted returns the places of the rows in order, equal rows as they came; nil: they came in order.
-func (r *run) sorted(o *sortOrder) []place {
-	var places []place
+func (r *run) sorted(o *sortOrder) []rowRef {
+	var places []rowRef
 	if columns, orders := o.compared(); len(columns) > 0 {
 		places = r.sortedByKeys(columns, orders)
 	}
@@ -130,7 +189,7 @@ func (r *run) sorted(o *sortOrder) []place {
 }
 
 // sortedByKeys returns the places of the rows in the order of columns; nil: they came so.
-func (r *run) sortedByKeys(columns []int, orders []vector.Order) []place {
+func (r *run) sortedByKeys(columns []int, orders []vector.Order) []rowRef {
 	cols := make([]*vector.Vector, len(columns))
 	for i, c := range columns {
 		b := vector.NewBuilder(r.batches[0].Cols[c].Type, r.rows)
@@ -148,7 +207,7 @@ func (r *run) sortedByKeys(columns []int, orders []vector.Order) []place {
 		return nil
 	}
 	all := r.places()
-	out := make([]place, r.rows)
+	out := make([]rowRef, r.rows)
 	for i, row := range keys.Order() {
 		out[i] = all[row]
 	}
@@ -156,11 +215,11 @@ func (r *run) sortedByKeys(columns []int, orders []vector.Order) []place {
 }
 
 // places returns the places of all rows as they came.
-func (r *run) places() []place {
-	out := make([]place, 0, r.rows)
+func (r *run) places() []rowRef {
+	out := make([]rowRef, 0, r.rows)
 	for i, b := range r.batches {
 		for row := range b.N {
-			out = append(out, place{uint32(i), uint32(row)})
+			out = append(out, rowRef{uint32(i), uint32(row)})
 		}
 	}
 	return out
@@ -168,7 +227,7 @@ func (r *run) places() []place {
 
 // bucketed deals rows, which come in the order of places (nil: as they came), to the time chunks in
 // column c.
-func (r *run) bucketed(places []place, c int) []place {
+func (r *run) bucketed(places []rowRef, c int) []rowRef {
 	buckets := map[int64]int{} // by time chunk its rows, later the place of the next one
 	ordered, before := true, int64(math.MinInt64)
 	for _, b := range r.batches {
@@ -192,8 +251,8 @@ func (r *run) bucketed(places []place, c int) []place {
 		buckets[x] = start
 		start += rows
 	}
-	bucketOf := func(p place) int64 { return r.batches[p.batch].Cols[c].LongAt(int(p.row)) }
-	out := make([]place, len(places))
+	bucketOf := func(p rowRef) int64 { return r.batches[p.batch].Cols[c].LongAt(int(p.row)) }
+	out := make([]rowRef, len(places))
 	present := bucketOf(places[0])
 	next := buckets[present]
 	for _, p := range places {
@@ -208,14 +267,15 @@ func (r *run) bucketed(places []place, c int) []place {
 }
 
 // frames yields the rows in the order of places (nil: as they came) in batches of about the given
-// size.
-func (r *run) frames(places []place, rows int) iter.Seq[*vector.Batch] {
+// size. Those that are kept in memory may share dictionaries.
+func (r *run) frames(places []rowRef, rows int, keep bool) iter.Seq[*vector.Batch] {
 	if places == nil {
 		return r.inOrder(rows)
 	}
 	return func(yield func(*vector.Batch) bool) {
+		g := newGatherer(r, keep)
 		for part := range slices.Chunk(places, rows) {
-			if !yield(pick(r.used(part))) {
+			if !yield(g.gather(part)) {
 				return
 			}
 		}
@@ -223,16 +283,16 @@ func (r *run) frames(places []place, rows int) iter.Seq[*vector.Batch] {
 }
 
 // used returns the batches that places refer to, and the places among those.
-func (r *run) used(places []place) ([]*vector.Batch, []place) {
+func (r *run) used(places []rowRef) ([]*vector.Batch, []rowRef) {
 	var batches []*vector.Batch
 	number := make([]uint32, len(r.batches)) // plus one
-	out := make([]place, len(places))
+	out := make([]rowRef, len(places))
 	for i, p := range places {
 		if number[p.batch] == 0 {
 			batches = append(batches, r.batches[p.batch])
 			number[p.batch] = uint32(len(batches))
 		}
-		out[i] = place{number[p.batch] - 1, p.row}
+		out[i] = rowRef{number[p.batch] - 1, p.row}
 	}
 	return batches, out
 }
@@ -253,7 +313,7 @@ func (r *run) inOrder(rows int) iter.Seq[*vector.Batch] {
 				}
 				small.batches, small.rows = append(small.batches, part), small.rows+part.N
 				if small.rows >= rows/2 {
-					if !yield(pick(small.batches, small.places())) {
+					if !yield(gatherRows(small.batches, small.places())) {
 						return
 					}
 					small = run{}
@@ -261,7 +321,7 @@ func (r *run) inOrder(rows int) iter.Seq[*vector.Batch] {
 			}
 		}
 		if small.rows > 0 {
-			yield(pick(small.batches, small.places()))
+			yield(gatherRows(small.batches, small.places()))
 		}
 	}
 }

@@ -243,7 +243,7 @@ func TestOrderedRowsAreNotCopied(t *testing.T) {
 		t.Errorf("rows that came in order are sorted: %v", places)
 	}
 	first := x.batches[0].Cols[boostAt].Longs
-	for b := range x.frames(nil, len(first)) {
+	for b := range x.frames(nil, len(first), false) {
 		if &b.Cols[boostAt].Longs[0] != &first[0] {
 			t.Error("the rows of a whole batch were copied")
 		}

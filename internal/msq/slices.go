@@ -13,18 +13,18 @@ import (
 	"github.com/hengedb/henge/internal/timeline"
 )
 
-// Segments gives the segments of existing datasources as slices of a stage's input, which are
-// divided between its workers as files are: each worker opens its own.
+// Segments supplies the segments of existing datasources as slices of the input of a stage. Like
+// files, slices are divided between its workers, and each worker opens its own.
 type Segments interface {
-	// Visible returns the segments of a scan that hold rows, in the state of the timeline that the job
-	// has pinned.
+	// Visible returns the segments of a scan that contain rows, in the state of the timeline that the
+	// job has pinned.
 	Visible(scan *plan.Scan) []Slice
-	// Open makes a segment readable for who releases it. Its bytes come from deep storage if they are
-	// not there.
+	// Open opens a segment, which the caller releases. It fetches the file from deep storage if it is
+	// not local.
 	Open(ctx context.Context, id string, loadSpec json.RawMessage) (segment.Reader, error)
 }
 
-// Slice is a segment with the part of time in which its rows count.
+// Slice is a segment with its visible interval.
 type Slice struct {
 	Of      *timeline.Segment
 	Visible chrono.Interval
@@ -39,12 +39,12 @@ type partSlice struct {
 }
 
 // sliced returns the segments of a scan as slices; false: scans are read through exec.Tables.
-func (c *Controller) sliced(scan *plan.Scan) ([]partSlice, bool) {
-	if c.deps.Segments == nil {
+func (k *core) sliced(scan *plan.Scan) ([]partSlice, bool) {
+	if k.deps.Segments == nil {
 		return nil, false
 	}
 	var out []partSlice
-	for _, s := range c.deps.Segments.Visible(scan) {
+	for _, s := range k.deps.Segments.Visible(scan) {
 		out = append(out, partSlice{s.Of.ID.String(), s.Visible, s.Of.LoadSpec(), s.Of.Rows})
 	}
 	return out, true
@@ -78,7 +78,7 @@ func (in *inputs) slicesOf(scan *plan.Scan) (int, error) {
 		found = i
 	}
 	if found < 0 {
-		return 0, fault.Defensive("A stage reads datasource [%s], which is none of its inputs", scan.DataSource)
+		return 0, fault.Defensive("A stage reads datasource [%s], which is not one of its inputs", scan.DataSource)
 	}
 	return found, nil
 }

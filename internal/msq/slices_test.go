@@ -59,7 +59,7 @@ func TestSegmentsAreReadByOtherProcesses(t *testing.T) {
 			}
 			s := &sliced{b: b}
 			b.deps.Segments, b.deps.Tables = s, nil
-			h := &testHelp{}
+			h := &testSession{}
 			if context["helped"] != nil {
 				delete(context, "helped")
 				h = b.helped(2)

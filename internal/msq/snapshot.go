@@ -5,16 +5,18 @@ import (
 	"time"
 )
 
-// Report returns what is known of the job now.
+// Report returns the current state of the job.
 func (c *Controller) Report() (*Report, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := c.now()
-	r := &Report{TaskID: c.job.ID, Status: c.mu.status, Error: c.mu.failure, Start: c.mu.start, Host: c.deps.Host, Segments: c.mu.segments,
+	r := &Report{TaskID: c.job.ID, Status: c.mu.status, Error: c.mu.failure, Start: c.ledger.started(), Host: c.deps.Host,
 		Results: c.mu.results, Running: 1}
-	if c.opts.WaitUntilLoaded {
-		r.Load = c.mu.load
+	var load *LoadStatus
+	if r.Segments, load = c.publisher.reports(); c.opts.WaitUntilLoaded {
+		r.Load = load
 	}
+	current := WorkerReport{State: Running, Duration: -1}
 	ended := !c.mu.end.IsZero()
 	if ended {
 		now = c.mu.end
@@ -22,18 +24,12 @@ func (c *Controller) Report() (*Report, error) {
 	if !r.Start.IsZero() {
 		r.Duration = now.Sub(r.Start)
 	}
-	for n := range c.mu.begun {
-		w := WorkerReport{ID: c.workerIDLocked(n), State: Running, Duration: -1}
-		if ended {
-			w.State, w.Duration = c.mu.status, r.Duration
-		}
-		var attempts []WorkerReport
-		if n < len(c.mu.failed) {
-			attempts = slices.Clone(c.mu.failed[n])
-		}
-		r.Workers = append(r.Workers, append(attempts, w))
-		r.Running++
+	if ended {
+		current = WorkerReport{State: c.mu.status, Duration: r.Duration}
 	}
+	var begun int
+	r.Workers, begun = c.ledger.reports(current)
+	r.Running += begun
 	c.warnings.mu.Lock()
 	r.Warnings = slices.Clone(c.warnings.mu.kept)
 	c.warnings.mu.Unlock()

@@ -1,6 +1,7 @@
 package msq
 
 import (
+	"math"
 	"slices"
 	"sync"
 
@@ -75,11 +76,15 @@ type sortedWriter struct {
 	holding   holding
 	memory    budget.Account
 	run       *run
-	kept      *keeper    // of runs that stay in memory; nil: none do
-	early     *early     // nil: no segments are built before all rows are there
-	writing   chan error // of the run that is being written or kept; nil: none is
-	written   int64      // its size
+	kept      *keeper       // of runs that stay in memory; nil: none do
+	eager     *eagerBuilder // nil: no segments are built before all rows are there
+	writing   chan error    // of the run that is being written or kept; nil: none is
+	written   *run          // that run
 	counters  *counters
+	// spare is memory of frames that were written, of so many bytes, for the run after the present
+	// one.
+	spare      [][]pile
+	spareBytes int64
 }
 
 const (
@@ -126,7 +131,7 @@ func (k *keeper) release(size int64) {
 
 // newSortedWriter returns a writer whose runs are about half of limit. Runs stay in memory as far
 // as kept, which may be nil, lets them. It and e, which may be nil too, are closed with the output.
-func newSortedWriter(order sortOrder, frameRows int, limit int64, h holding, dir, name string, memory, disk *budget.Budget, kept *keeper, e *early,
+func newSortedWriter(order sortOrder, frameRows int, limit int64, h holding, dir, name string, memory, disk *budget.Budget, kept *keeper, e *eagerBuilder,
 	c *counters) (*sortedWriter, error) {
 	f, err := newFrameFile(dir, name, disk, c)
 	if err != nil {
@@ -145,15 +150,28 @@ func newSortedWriter(order sortOrder, frameRows int, limit int64, h holding, dir
 		}
 	}
 	// Two runs are in memory at a time.
-	return &sortedWriter{kept: kept, early: e, file: f, order: order, frameRows: max(1, min(frameRows, vector.BatchRows)), limit: min(limit/2, maxRunBytes),
-		holding: h, memory: budget.NewAccount(memory), run: &run{}, counters: c}, nil
+	w := &sortedWriter{
+		kept: kept, eager: e, file: f, order: order, holding: h, memory: budget.NewAccount(memory), counters: c,
+		frameRows: max(1, min(frameRows, vector.BatchRows)), limit: min(limit/2, maxRunBytes),
+	}
+	w.run = w.newRun()
+	return w, nil
+}
+
+// newRun returns an empty run. It is dealt to time chunks unless its rows are compared in them.
+func (w *sortedWriter) newRun() *run {
+	r := &run{}
+	if keys, _ := w.order.compared(); w.order.bucketed && len(keys) == 0 {
+		r.deal = &dealing{column: w.order.columns[0], last: math.MinInt64, frameRows: w.frameRows, limit: w.limit}
+	}
+	return r
 }
 
 func (w *sortedWriter) add(b *vector.Batch) error {
 	keys, _ := w.order.compared()
 	w.run.add(b, w.holding, keys)
 	w.counters.sorting(func(s *sortCounter) { s.batches++ })
-	fits := w.memory.TrySet(w.written + w.run.size())
+	fits := w.memory.TrySet(w.held())
 	if fits && w.run.size() <= w.limit {
 		return nil
 	}
@@ -163,13 +181,26 @@ func (w *sortedWriter) add(b *vector.Batch) error {
 	return w.settle() // there is no memory for two runs: this one goes to disk before another row is taken
 }
 
+// held is the memory of both runs.
+func (w *sortedWriter) held() int64 {
+	n := w.run.reserved()
+	if w.written != nil {
+		n += w.written.size()
+	}
+	return n
+}
+
 // spill begins to write what is held as a run, when the one before is written.
 func (w *sortedWriter) spill() error {
 	if err := w.settle(); err != nil || w.run.rows == 0 {
 		return err
 	}
 	r, done := w.run, make(chan error, 1)
-	w.run, w.writing, w.written = &run{}, done, r.size()
+	w.run, w.writing, w.written = w.newRun(), done, r
+	if w.run.deal != nil {
+		w.run.deal.spare, w.run.deal.bytes = w.spare, w.spareBytes
+		w.spare, w.spareBytes = nil, 0
+	}
 	keep := w.keep(r)
 	go func() { done <- exec.Protect(func() error { return w.write(r, keep) }) }()
 	return nil
@@ -178,12 +209,12 @@ func (w *sortedWriter) spill() error {
 // keep reports whether a run may stay in memory. Rather than write it, it waits for segments to be
 // built of what is there.
 func (w *sortedWriter) keep(r *run) bool {
-	if w.early == nil {
+	if w.eager == nil {
 		return w.kept.take(r)
 	}
-	w.early.begin(w.file.out)
+	w.eager.begin(w.file.out)
 	for !w.kept.take(r) {
-		if !w.early.wait() {
+		if !w.eager.wait() {
 			return false
 		}
 	}
@@ -196,16 +227,36 @@ func (w *sortedWriter) settle() error {
 		return nil
 	}
 	err := <-w.writing
-	w.writing, w.written = nil, 0
-	w.memory.TrySet(w.run.size()) // that is less than before, or it did not fit before
+	if d := w.written.dealt; d != nil && len(d.spare) > 0 {
+		w.spare, w.spareBytes = d.spare, w.written.size()
+	}
+	w.writing, w.written = nil, nil
+	w.memory.TrySet(w.held()) // that is less than before, or it did not fit before
 	return err
 }
 
 // write sorts a run and writes it, or keeps it in memory.
 func (w *sortedWriter) write(r *run, keep bool) error {
+	if err := w.writeRows(r, keep); err != nil {
+		return err
+	}
+	w.file.out.runs++
+	w.counters.sorting(func(s *sortCounter) { s.runs++; s.mergedRuns++ })
+	return nil
+}
+
+func (w *sortedWriter) writeRows(r *run, keep bool) error {
+	if r.dealt != nil {
+		for b := range r.dealt.batches(keep) {
+			if err := w.writeFrame(b, keep, r.bytes*int64(b.N)/int64(r.rows)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 	frameRows := max(1, min(w.frameRows, int(frameBytes/max(r.bytes/int64(r.rows), 1))))
 	places := r.sorted(&w.order)
-	frames := r.frames(places, frameRows)
+	frames := r.frames(places, frameRows, keep)
 	if keep && places == nil {
 		frames = slices.Values(r.batches) // nothing is gained by joining small ones
 	}
@@ -221,8 +272,6 @@ func (w *sortedWriter) write(r *run, keep bool) error {
 			lo = hi
 		}
 	}
-	w.file.out.runs++
-	w.counters.sorting(func(s *sortCounter) { s.runs++; s.mergedRuns++ })
 	return nil
 }
 

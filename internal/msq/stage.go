@@ -6,8 +6,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hengedb/henge/internal/explain/native"
 	"github.com/hengedb/henge/internal/plan"
-	"github.com/hengedb/henge/internal/plan/nativejson"
 	"github.com/hengedb/henge/internal/vector"
 )
 
@@ -27,7 +27,7 @@ type stage struct {
 	// columns is the output; generator's is empty.
 	columns []plan.Column
 	// native is what query is, and names the names that the columns of node have there.
-	native nativejson.Query
+	native native.Query
 	names  []string
 	// durable says that the output is in deep storage. Set before the stage begins.
 	durable bool

@@ -8,43 +8,46 @@ import (
 	"github.com/hengedb/henge/internal/segment"
 )
 
-// Target says of the segments that a job writes what statements have no words for: native specs do.
-// Lists are by column of the job's plan, nil: all columns have the zero value.
+// Target contains properties of the segments that a job writes that native specs, but not
+// statements, can express. Lists are by column of the plan of the job; nil: all columns have the
+// zero value.
 type Target struct {
-	// Metrics names the aggregators whose states columns hold (agg.Spec.Metric); "": a dimension. Nil:
-	// the aggregates of the plan tell.
+	// Metrics are the names of the aggregators whose states the columns store (agg.Spec.Metric); "": a
+	// dimension. Nil: derived from the aggregates of the plan.
 	Metrics []string
-	// MultiValue says how a row keeps the values of a multi-value column.
+	// MultiValue is the order in which rows store the values of multi-value columns.
 	MultiValue []MultiValue
-	// NoIndex keeps string columns without a bitmap index.
+	// NoIndex disables the bitmap index of string columns.
 	NoIndex []bool
-	// Auto says that the type of a column follows from its values.
+	// Auto marks columns whose type is determined by their values.
 	Auto []bool
-	// QueryGranularity is what times were truncated to, for readers of the segments; "": NONE.
+	// QueryGranularity is the granularity to which times were truncated, for readers of the segments;
+	// "": NONE.
 	QueryGranularity string
-	// TimestampSpec says where the rows had their times, for readers of the segments (segment.Kept);
-	// nil: in __time, in milliseconds.
+	// TimestampSpec describes the source of the times, for readers of the segments (segment.Kept);
+	// nil: __time in milliseconds.
 	TimestampSpec json.RawMessage
-	// Touched replaces the time chunks that get rows, and leaves the others as they are. Their locks
-	// are taken when it is known which they are.
+	// Touched replaces only the time chunks that get rows. Their locks are acquired when they are
+	// known.
 	Touched bool
-	// Existing are the time chunks that an append must respect where they are not buckets of its
+	// Existing are the time chunks that an append must respect because they are not buckets of its
 	// granularity.
 	Existing []Existing
-	// Follows says that the segments of an append go into the chunk that is there, also if it is
-	// coarser than a bucket.
+	// Follows: the segments of an append go into the existing chunk, even if it is coarser than a
+	// bucket.
 	Follows bool
-	// MaxLocks is the most time chunks that may be locked; 0: no limit.
+	// MaxLocks is the maximum number of locked time chunks; 0: no limit.
 	MaxLocks int
-	// Hash, if not nil, divides each time chunk by a hash of dimensions.
+	// Hash, if not nil, partitions each time chunk by a hash of dimensions.
 	Hash *Hash
-	// SingleRanges gives ranges over one dimension their older name, "single".
+	// SingleRanges uses the older name "single" for ranges over one dimension.
 	SingleRanges bool
-	// CompactionState, if not nil, is kept with each segment: the settings it was compacted with.
+	// CompactionState, if not nil, is stored with each segment: the settings with which it was
+	// compacted.
 	CompactionState json.RawMessage
 }
 
-// MultiValue is the order in which a row keeps the values of a multi-value column.
+// MultiValue is the order in which a row stores the values of a multi-value column.
 type MultiValue uint8
 
 // The multiValueHandlings of native specs.

@@ -147,9 +147,9 @@ func (c *Controller) newWriter(ctx context.Context, order *workOrder, memory *bu
 	case sortedShuffle:
 		return newSortedWriter(s.order, vector.BatchRows, c.sortBytes, holdingOf(order.stage.node), order.dir, name, memory, c.disk, kept, nil, count)
 	case rangeShuffle:
-		var e *early
-		if order.write != nil && c.early {
-			e = c.newEarly(ctx, order, kept)
+		var e *eagerBuilder
+		if order.write != nil && c.eager {
+			e = c.newEagerBuilder(ctx, order, kept)
 		}
 		// A sixteenth of a partition is how evenly partitions come out.
 		return newSortedWriter(s.order, int(s.target/16), c.sortBytes, holdingOf(order.stage.node), order.dir, name, memory, c.disk, kept, e, count)
@@ -159,15 +159,15 @@ func (c *Controller) newWriter(ctx context.Context, order *workOrder, memory *bu
 
 // newKeeper returns what decides how much of a stage's sorted rows stays in memory on one of so
 // many workers: a share of what the process may use, and a larger one while most is free, so that
-// several jobs and queries go on beside it.
+// several jobs and queries go on beside it, and never more than keepMost.
 func (c *Controller) newKeeper(workers int) *keeper {
-	k := &keeper{account: budget.NewAccount(c.memory), memory: c.memory, limit: keepUnlimited}
+	k := &keeper{account: budget.NewAccount(c.memory), memory: c.memory, limit: keepMost}
 	limit := c.deps.Memory.Limit()
 	switch {
 	case c.deps.KeepBytes != 0:
 		k.limit = max(c.deps.KeepBytes, 0)
 	case limit > 0:
-		k.limit, k.wide, k.free = limit/keepShare, limit/keepWideShare, limit/2
+		k.limit, k.wide, k.free = min(limit/keepShare, keepMost), min(limit/keepWideShare, keepMost), limit/2
 	}
 	k.limit, k.wide = k.limit/int64(workers), k.wide/int64(workers)
 	return k
@@ -267,12 +267,20 @@ func (b *boosts) column(n int) *vector.Vector {
 	return vector.FromLongs(out)
 }
 
+// metBuckets is how many buckets a writeTarget has at hand: those of a month of rows in any order,
+// of which each 2^metBits milliseconds (half an hour) have a place.
+const (
+	metBuckets = 1024
+	metBits    = 21
+)
+
 // writeTarget is what a writing job does to rows on their way to segments.
 type writeTarget struct {
 	time   int // column of __time, -1: none
 	chunks *chunker
-	last   chrono.Interval // the bucket of the row before
-	limit  int             // of buckets
+	last   chrono.Interval             // the bucket of the row before
+	met    [metBuckets]chrono.Interval // buckets of rows before, by their times: rows may come in any order
+	limit  int                         // of buckets
 	boosts boosts
 	seen   map[int64]struct{}
 	// multi says which columns are multi-value, several which of them had a row with several values.
@@ -369,16 +377,21 @@ func (t *writeTarget) buckets(v *vector.Vector, n int) (*vector.Vector, error) {
 	out := make([]int64, n)
 	for i := range n {
 		if at := v.LongAt(i); !t.last.ContainsInstant(at) {
-			var ok bool
-			if t.last, ok = t.chunks.bucket(at); !ok {
-				return nil, cannotAppend(at)
-			}
-			if _, ok := t.seen[t.last.Start]; !ok {
-				if len(t.seen) == t.limit {
-					return nil, tooManyBuckets()
+			met := &t.met[uint64(at)>>metBits%metBuckets]
+			if !met.ContainsInstant(at) {
+				bucket, ok := t.chunks.bucket(at)
+				if !ok {
+					return nil, cannotAppend(at)
 				}
-				t.seen[t.last.Start] = struct{}{}
+				if _, ok := t.seen[bucket.Start]; !ok {
+					if len(t.seen) == t.limit {
+						return nil, tooManyBuckets()
+					}
+					t.seen[bucket.Start] = struct{}{}
+				}
+				*met = bucket
 			}
+			t.last = *met
 		}
 		out[i] = t.last.Start
 	}

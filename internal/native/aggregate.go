@@ -18,37 +18,44 @@ type simpleAggregator struct {
 	// nothing.
 	name string
 	cast expr.Base
+	// population is the aggregate in its place if all values are known, and not a sample of them; "":
+	// that makes no difference.
+	population string
 	// byTime adds the time column as second argument.
 	byTime bool
+	// times says that what is compared are times, which are shown as texts.
+	times bool
 }
 
 var simpleAggregators = map[string]simpleAggregator{
 	"count":       {name: "COUNT"},
-	"longSum":     {"SUM", expr.BigInt, false},
-	"doubleSum":   {"SUM", expr.Double, false},
-	"floatSum":    {"SUM", expr.Float, false},
-	"longMin":     {"MIN", expr.BigInt, false},
-	"doubleMin":   {"MIN", expr.Double, false},
-	"floatMin":    {"MIN", expr.Float, false},
-	"longMax":     {"MAX", expr.BigInt, false},
-	"doubleMax":   {"MAX", expr.Double, false},
-	"floatMax":    {"MAX", expr.Float, false},
-	"doubleMean":  {"AVG", expr.Double, false},
-	"longFirst":   {"EARLIEST", expr.BigInt, true},
-	"doubleFirst": {"EARLIEST", expr.Double, true},
-	"floatFirst":  {"EARLIEST", expr.Float, true},
-	"stringFirst": {"EARLIEST", expr.Varchar, true},
-	"longLast":    {"LATEST", expr.BigInt, true},
-	"doubleLast":  {"LATEST", expr.Double, true},
-	"floatLast":   {"LATEST", expr.Float, true},
-	"stringLast":  {"LATEST", expr.Varchar, true},
-	"longAny":     {"ANY_VALUE", expr.BigInt, false},
-	"doubleAny":   {"ANY_VALUE", expr.Double, false},
-	"floatAny":    {"ANY_VALUE", expr.Float, false},
-	"stringAny":   {"ANY_VALUE", expr.Varchar, false},
-	"variance":    {"VAR_SAMP", expr.Double, false},
+	"longSum":     {name: "SUM", cast: expr.BigInt},
+	"doubleSum":   {name: "SUM", cast: expr.Double},
+	"floatSum":    {name: "SUM", cast: expr.Float},
+	"longMin":     {name: "MIN", cast: expr.BigInt},
+	"doubleMin":   {name: "MIN", cast: expr.Double},
+	"floatMin":    {name: "MIN", cast: expr.Float},
+	"longMax":     {name: "MAX", cast: expr.BigInt},
+	"doubleMax":   {name: "MAX", cast: expr.Double},
+	"floatMax":    {name: "MAX", cast: expr.Float},
+	"doubleMean":  {name: "AVG", cast: expr.Double},
+	"longFirst":   {name: "EARLIEST", cast: expr.BigInt, byTime: true},
+	"doubleFirst": {name: "EARLIEST", cast: expr.Double, byTime: true},
+	"floatFirst":  {name: "EARLIEST", cast: expr.Float, byTime: true},
+	"stringFirst": {name: "EARLIEST", cast: expr.Varchar, byTime: true},
+	"longLast":    {name: "LATEST", cast: expr.BigInt, byTime: true},
+	"doubleLast":  {name: "LATEST", cast: expr.Double, byTime: true},
+	"floatLast":   {name: "LATEST", cast: expr.Float, byTime: true},
+	"stringLast":  {name: "LATEST", cast: expr.Varchar, byTime: true},
+	"longAny":     {name: "ANY_VALUE", cast: expr.BigInt},
+	"doubleAny":   {name: "ANY_VALUE", cast: expr.Double},
+	"floatAny":    {name: "ANY_VALUE", cast: expr.Float},
+	"stringAny":   {name: "ANY_VALUE", cast: expr.Varchar},
+	"variance":    {name: "VAR_SAMP", population: "VAR_POP", cast: expr.Double},
 
-	"varianceFold": {"VAR_SAMP", expr.Double, false},
+	"varianceFold": {name: "VAR_SAMP", population: "VAR_POP", cast: expr.Double},
+	"timeMin":      {name: "MIN", cast: expr.BigInt, times: true},
+	"timeMax":      {name: "MAX", cast: expr.BigInt, times: true},
 }
 
 // inputs collects the expressions of the projection below an Aggregate.
@@ -209,14 +216,23 @@ func (in *inputs) choose(c *plan.AggCall, cond expr.Expr) error {
 	return nil
 }
 
+// function is the aggregate of package agg.
+func (d simpleAggregator) function() *agg.Function { return agg.Lookup(d.name) }
+
 // summed reports whether the aggregator is one of those that take an expression in place of a
 // field.
-func (d simpleAggregator) summed() bool { return d.name == "SUM" || d.name == "MIN" || d.name == "MAX" }
+func (d simpleAggregator) summed() bool { return d.function().MergesItself() }
+
+func (d simpleAggregator) isMean() bool     { return d.function().Native.Kind == agg.NativeMean }
+func (d simpleAggregator) isVariance() bool { return d.population != "" }
+
+// isAny reports whether the aggregator takes the value of any row.
+func (d simpleAggregator) isAny() bool { return d.function().PicksRow && !d.byTime }
 
 func (a *SimpleAggregator) check() error {
 	d := simpleAggregators[a.Type]
 	switch {
-	case d.name == "COUNT":
+	case d.function().Counts:
 	case d.summed() && a.Expression != "":
 		return checkExpression(a.Expression)
 	case a.MaxStringBytes < 0:
@@ -227,12 +243,14 @@ func (a *SimpleAggregator) check() error {
 
 func (s *scope) simple(in *inputs, a *SimpleAggregator) (plan.AggCall, error) {
 	d := simpleAggregators[a.Type]
-	if d.name == "COUNT" {
+	if d.function().Counts {
 		return newCall(d.name, nil, nil)
 	}
 	var x expr.Expr
 	var err error
-	if d.summed() && a.Expression != "" {
+	if d.times {
+		x, err = s.millisOf(a.FieldName)
+	} else if d.summed() && a.Expression != "" {
 		x, err = s.expression(a.Expression)
 	} else {
 		x, err = s.numberColumn(a.FieldName, d.cast)
@@ -284,8 +302,8 @@ func (s *scope) simple(in *inputs, a *SimpleAggregator) (plan.AggCall, error) {
 		args, types = append(args, in.add(t, name)), append(types, t.Type())
 	}
 	name, params := d.name, []any(nil)
-	if d.name == "VAR_SAMP" && lower(a.Estimator) == "population" {
-		name = "VAR_POP"
+	if d.isVariance() && lower(a.Estimator) == "population" {
+		name = d.population
 	}
 	if a.MaxStringBytes > 0 && d.cast == expr.Varchar {
 		params = []any{int64(a.MaxStringBytes)}
@@ -326,19 +344,19 @@ func (d simpleAggregator) argument(x expr.Expr, computed bool) (expr.Expr, error
 			return nil, err
 		}
 		return cast(n, to)
-	case isNumber && (from.Base == expr.Array || from.Base == expr.Other && (computed || d.name == "ANY_VALUE")):
+	case isNumber && (from.Base == expr.Array || from.Base == expr.Other && (computed || d.isAny())):
 		return &expr.Literal{T: to}, nil
 	case d.cast == expr.Invalid || from.Base == expr.Other:
 		return x, nil
 	case d.cast == expr.Varchar && from.Base == expr.Float:
 		return textOf(x) // the short one
-	case isNumber && from.Multi && d.name != "VAR_SAMP":
+	case isNumber && from.Multi && !d.isVariance():
 		one, err := oneOrWord(x)
 		if err != nil {
 			return nil, err
 		}
 		return d.argument(one, computed)
-	case isNumber && from.IsCharacter() && !from.Multi && !isNullConstant(x) && d.name == "ANY_VALUE" && !computed:
+	case isNumber && from.IsCharacter() && !from.Multi && !isNullConstant(x) && d.isAny() && !computed:
 		n, err := cast(x, to)
 		if err != nil {
 			return nil, err
@@ -348,7 +366,7 @@ func (d simpleAggregator) argument(x expr.Expr, computed bool) (expr.Expr, error
 			return nil, err
 		}
 		return call("COALESCE", n, zero)
-	case !isNumber || !from.IsCharacter() || from.Multi || isNullConstant(x) || d.name == "ANY_VALUE" || d.name == "VAR_SAMP":
+	case !isNumber || !from.IsCharacter() || from.Multi || isNullConstant(x) || d.isAny() || d.isVariance():
 		return cast(x, to)
 	}
 	none, err := d.none()
@@ -367,7 +385,7 @@ func (d simpleAggregator) argument(x expr.Expr, computed bool) (expr.Expr, error
 	if err != nil {
 		return nil, err
 	}
-	mean := d.name == "AVG"
+	mean := d.isMean()
 	if !computed || mean {
 		if n, err = call("COALESCE", n, none); err != nil {
 			return nil, err
@@ -419,13 +437,7 @@ func oneOrWord(x expr.Expr) (expr.Expr, error) {
 
 // none is the number that changes nothing: what a text that is no number counts as.
 func (d simpleAggregator) none() (expr.Expr, error) {
-	sign := 0
-	switch d.name {
-	case "MIN":
-		sign = 1
-	case "MAX":
-		sign = -1
-	}
+	sign := -d.function().Extreme
 	if d.cast == expr.BigInt {
 		return longLiteral([]int64{math.MinInt64, 0, math.MaxInt64}[sign+1]), nil
 	}
@@ -549,7 +561,7 @@ func (s *scope) post(p PostAggregator) (expr.Expr, error) {
 		return nil, invalid("A post-aggregator can't be null")
 	case *FieldPost:
 		if !slices.ContainsFunc(s.columns, func(c plan.Column) bool { return c.Name == p.FieldName }) {
-			return nil, invalid("Post-aggregator [%s] wants [%s], which is no aggregator of the query", p.output(), p.FieldName)
+			return nil, invalid("Post-aggregator [%s] refers to [%s], which is not an aggregator of the query", p.output(), p.FieldName)
 		}
 		if raw := rawColumn(p.FieldName); p.Type == "fieldAccess" && slices.ContainsFunc(s.columns, func(c plan.Column) bool { return c.Name == raw }) {
 			return s.column(raw)
@@ -577,6 +589,12 @@ func (s *scope) post(p PostAggregator) (expr.Expr, error) {
 		return sketchPosts[p.Type](s, p)
 	case *HistogramPost:
 		return s.histogramPost(p)
+	case *StddevPost:
+		return s.stddevPost(p)
+	case *ZScorePost:
+		return s.zScorePost(p)
+	case *PValuePost:
+		return s.pValuePost(p)
 	}
 	return nil, fault.Unsupported("Post-aggregator [%s] is of a type that is not supported", p.output())
 }

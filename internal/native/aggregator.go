@@ -39,7 +39,7 @@ var aggregatorTypes = func() map[string]func() Aggregator {
 	return m
 }()
 
-// SimpleAggregator aggregates one column or expression by the function its Type names.
+// SimpleAggregator aggregates one column or expression with the function that its Type names.
 type SimpleAggregator struct {
 	Type           string   `json:"type"`
 	Name           string   `json:"name"`
@@ -49,8 +49,8 @@ type SimpleAggregator struct {
 	MaxStringBytes Whole    `json:"maxStringBytes"`
 	Estimator      string   `json:"estimator"`
 	Fields         []string `json:"fieldNames"`
-	// AggregateMultipleValues says whether a text of several values is that of all of them; it is if
-	// nothing is said.
+	// AggregateMultipleValues says whether a multi-value string counts as all of its values; the
+	// default is true.
 	AggregateMultipleValues *Flag `json:"aggregateMultipleValues"`
 }
 
@@ -61,8 +61,8 @@ type FilteredAggregator struct {
 	Aggregator AggregatorOf `json:"aggregator"`
 }
 
-// CardinalityAggregator estimates how many different values, or with ByRow combinations of values,
-// columns have.
+// CardinalityAggregator estimates the number of distinct values of columns, or of distinct
+// combinations of their values with ByRow.
 type CardinalityAggregator struct {
 	Name       string        `json:"name"`
 	Fields     []DimensionOf `json:"fields"`
@@ -71,8 +71,8 @@ type CardinalityAggregator struct {
 	Round      Flag          `json:"round"`
 }
 
-// GroupingAggregator gives a bit per dimension of Groupings that is 1 where the row's subtotal
-// leaves it out.
+// GroupingAggregator returns a bitmap with one bit per dimension of Groupings. The bit is 1 if the
+// subtotal of the row omits the dimension.
 type GroupingAggregator struct {
 	Name      string   `json:"name"`
 	Groupings []string `json:"groupings"`
@@ -87,8 +87,9 @@ type ExpressionAggregator struct {
 	Fold          string   `json:"fold"`
 	Combine       string   `json:"combine"`
 	Finalize      string   `json:"finalize"`
-	// AggregateNulls says whether rows count that have NULL in a field, NullUnlessAggregated whether
-	// no rows give NULL and not the initial value; both do where nothing is said.
+	// AggregateNulls says whether rows with NULL in a field are aggregated. NullUnlessAggregated says
+	// whether the result over no rows is NULL instead of the initial value. The default of both is
+	// true.
 	AggregateNulls       *Flag `json:"shouldAggregateNullInputs"`
 	NullUnlessAggregated *Flag `json:"isNullUnlessAggregated"`
 }
@@ -105,7 +106,8 @@ func (a *FilteredAggregator) output() string {
 	return a.Aggregator.output()
 }
 
-// PostAggregator computes from the aggregates of a row. The concrete post-aggregators are below.
+// PostAggregator computes a value from the aggregates of a row. The concrete post-aggregators are
+// below.
 type PostAggregator interface{ output() string }
 
 // PostAggregatorOf holds a post-aggregator.
@@ -133,10 +135,13 @@ var postAggregatorTypes = map[string]func() PostAggregator{
 	"doubleLeast":            func() PostAggregator { return new(ExtremePost) },
 	"longGreatest":           func() PostAggregator { return new(ExtremePost) },
 	"longLeast":              func() PostAggregator { return new(ExtremePost) },
+	"stddev":                 func() PostAggregator { return new(StddevPost) },
+	"zscore2sample":          func() PostAggregator { return new(ZScorePost) },
+	"pvalue2tailedZtest":     func() PostAggregator { return new(PValuePost) },
 }
 
-// ArithmeticPost folds its fields, left to right, by Fn: + - * / quotient pow. A division by zero
-// by / is 0.
+// ArithmeticPost folds its fields, left to right, by Fn: + - * / quotient pow. Division by zero
+// with / returns 0.
 type ArithmeticPost struct {
 	Name     string             `json:"name"`
 	Fn       string             `json:"fn"`

@@ -109,7 +109,7 @@ func list(e expr.Expr) (expr.Expr, error) {
 		}
 		fallthrough
 	case t.Base == expr.Other:
-		return nil, invalid("A value of type [%s] is no array", t)
+		return nil, invalid("A value of type [%s] is not an array", t)
 	}
 	return expr.NewCast(e, expr.ArrayOf(e.Type()), fault.Span{})
 }

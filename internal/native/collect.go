@@ -9,7 +9,7 @@ import (
 // A fold that is no aggregate needs its rows one after the other: its fields are collected in
 // lists, side by side, and folded when the rows of a group are together. There is one accumulator
 // then, which begins with the initial value; combine, which brings those of several segments
-// together in the reference, has nothing to do.
+// together in Druid, has nothing to do.
 
 // maxCollectedBytes bounds what is collected of a field for a group.
 const maxCollectedBytes = 1 << 30

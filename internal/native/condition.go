@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/expr/stringfn"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/vector"
 )
@@ -107,7 +108,7 @@ func (s *scope) textFilter(f Filter) (expr.Expr, error) {
 		if f.Escape != nil {
 			escape = textLiteral(*f.Escape)
 		}
-		return expr.NewLike(x, textLiteral(f.Pattern), escape, false, fault.Span{})
+		return stringfn.NewLike(x, textLiteral(f.Pattern), escape, false, fault.Span{})
 	case *BloomFilter:
 		return s.bloom(f)
 	case *RegexFilter:

@@ -10,7 +10,7 @@ import (
 // DataSource is what a query reads. The concrete sources are in this file.
 type DataSource interface{ dataSource() }
 
-// DataSourceOf holds a datasource; on the wire, a bare name is a table.
+// DataSourceOf holds a datasource. In JSON, a bare name is a table.
 type DataSourceOf struct{ DataSource }
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -64,12 +64,13 @@ type QuerySource struct {
 	Query queryOf `json:"query"`
 }
 
-// UnionSource is the rows of several tables.
+// UnionSource is the union of the rows of several tables.
 type UnionSource struct {
 	DataSources []DataSourceOf `json:"dataSources"`
 }
 
-// JoinSource pairs the rows of two sources; the columns of the right one get RightPrefix.
+// JoinSource joins the rows of two sources. Columns of the right source are prefixed with
+// RightPrefix.
 type JoinSource struct {
 	Left        DataSourceOf `json:"left"`
 	Right       DataSourceOf `json:"right"`
@@ -79,7 +80,7 @@ type JoinSource struct {
 	LeftFilter  FilterOf     `json:"leftFilter"`
 }
 
-// JoinType is the name of a kind of join. On the wire it may also be its number among them.
+// JoinType is the name of a join type. In JSON it may also be the ordinal of the type.
 type JoinType string
 
 var joinTypes = []string{"INNER", "LEFT", "RIGHT", "FULL"}
@@ -97,26 +98,26 @@ func (j *JoinType) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// InlineSource is rows that are part of the query.
+// InlineSource contains rows that are part of the query.
 type InlineSource struct {
 	ColumnNames []string   `json:"columnNames"`
 	ColumnTypes []TypeName `json:"columnTypes"`
 	Rows        [][]Value  `json:"rows"`
 }
 
-// LookupSource is a lookup as a table of k and v.
+// LookupSource is a lookup as a table with the columns k and v.
 type LookupSource struct {
 	Lookup string `json:"lookup"`
 }
 
-// UnnestSource gives a row per value of VirtualColumn.
+// UnnestSource returns one row per value of VirtualColumn.
 type UnnestSource struct {
 	Base          DataSourceOf    `json:"base"`
 	VirtualColumn VirtualColumnOf `json:"virtualColumn"`
 	UnnestFilter  FilterOf        `json:"unnestFilter"`
 }
 
-// FilteredSource is the rows of Base that Filter keeps.
+// FilteredSource contains the rows of Base that match Filter.
 type FilteredSource struct {
 	Base   DataSourceOf `json:"base"`
 	Filter FilterOf     `json:"filter"`
@@ -131,7 +132,7 @@ func (*LookupSource) dataSource()   {}
 func (*UnnestSource) dataSource()   {}
 func (*FilteredSource) dataSource() {}
 
-// TablesOf returns the names of all datasources that d reads, each once.
+// TablesOf returns the distinct names of all datasources that d reads.
 func TablesOf(d DataSource) []string {
 	var out []string
 	walkSources(d, func(d DataSource) {
@@ -142,8 +143,8 @@ func TablesOf(d DataSource) []string {
 	return out
 }
 
-// ReadsTables reports whether the rows of d are those of tables, fewer or combined, and not the
-// results of a query or constants.
+// ReadsTables reports whether the rows of d come directly from tables, possibly filtered or joined,
+// and not from constants or from the results of a query.
 func ReadsTables(d DataSource) bool {
 	tables := true
 	walkSources(leftmost(d), func(d DataSource) {
@@ -235,7 +236,7 @@ func walkSources(d DataSource, f func(DataSource)) {
 	}
 }
 
-// UnitedTables returns the names of the tables that d is a union of, nil if it is anything else.
+// UnitedTables returns the names of the tables that d is a union of, or nil if d is not a union.
 func UnitedTables(d DataSource) []string {
 	u, ok := d.(*UnionSource)
 	if !ok {
@@ -252,6 +253,6 @@ func UnitedTables(d DataSource) []string {
 	return out
 }
 
-// ScannedTables returns the tables whose rows a query's rows are made of: not those on the right
-// side of a join.
+// ScannedTables returns the tables whose rows become rows of the query. Tables on the right side of
+// a join are not included.
 func ScannedTables(d DataSource) []string { return TablesOf(leftmost(d)) }

@@ -16,14 +16,14 @@ import (
 	"github.com/hengedb/henge/internal/jsontext"
 )
 
-// Body is a query that is taken apart and not read yet.
+// Body is a query that is split into members but not decoded yet.
 type Body struct {
 	d     *document
 	query member
 }
 
-// Open takes the query apart that a body begins with; what stands behind it is not read: Druid does
-// so, too. It refuses what is no JSON.
+// Open splits the query at the beginning of body into its members. It rejects invalid JSON, but
+// does not read what follows the query, as Druid does. See quirk Q012.
 func Open(ctx context.Context, body []byte) (*Body, error) {
 	d, m, err := newDocument(ctx, body, maxDepth)
 	if err != nil {
@@ -32,8 +32,9 @@ func Open(ctx context.Context, body []byte) (*Body, error) {
 	return &Body{d, m}, nil
 }
 
-// Context returns the query context as JSON values, so that the end of the query is known before
-// the rest of it is read. What is no object is refused where the query is read.
+// Context returns the query context as JSON values, so that the deadline of the query is known
+// before the rest of the query is decoded. A context that is not an object is rejected later, by
+// Query.
 func (b *Body) Context(ctx context.Context) (map[string]any, error) {
 	b.d.ctx = ctx
 	m, ok, err := b.d.find(b.query, "context")
@@ -43,7 +44,7 @@ func (b *Body) Context(ctx context.Context) (map[string]any, error) {
 	return b.d.object(m)
 }
 
-// Query reads the query. It ends with ctx. Faults say which member is wrong.
+// Query decodes the query. It stops when ctx is done. Faults name the invalid member.
 func (b *Body) Query(ctx context.Context) (Query, error) {
 	b.d.ctx = ctx
 	var q queryOf
@@ -59,7 +60,7 @@ func (b *Body) Query(ctx context.Context) (Query, error) {
 	return q.Query, nil
 }
 
-// Decode reads a query that is at hand.
+// Decode decodes a query from memory.
 func Decode(body []byte) (Query, error) {
 	b, err := Open(context.Background(), body)
 	if err != nil {
@@ -85,9 +86,9 @@ func explainJSON(err error) error {
 	case errors.As(err, &wrong):
 		return fault.Malformed("Query has a JSON %s where something else is wanted", wrong.Value).WithLegacy(fault.LegacyUnknown)
 	case errors.As(err, &syntax):
-		return fault.Malformed("Query is no JSON at byte [%d]: %v", syntax.Offset, syntax).WithLegacy(fault.LegacyUnknown)
+		return fault.Malformed("Query is not valid JSON at byte [%d]: %v", syntax.Offset, syntax).WithLegacy(fault.LegacyUnknown)
 	}
-	return fault.Malformed("Query is no JSON: %v", err).WithLegacy(fault.LegacyUnknown)
+	return fault.Malformed("Query is not valid JSON: %v", err).WithLegacy(fault.LegacyUnknown)
 }
 
 // wanted are the types that read themselves and take several kinds of scalars, as messages name
@@ -111,7 +112,7 @@ func isNull(text []byte) bool {
 	return len(text) == 0 || string(text) == "null"
 }
 
-// scripted are the parts that the reference can have in JavaScript, which nobody enables here.
+// scripted are the parts that Druid can have in JavaScript, which nobody enables here.
 var scripted = []string{"Aggregator", "Extraction function", "Filter", "Post-aggregator"}
 
 // decodeTyped reads an object whose member key names its type. types makes an empty value of each;
@@ -193,7 +194,7 @@ func known[T any](types map[string]func() T) string {
 	return "[" + strings.Join(names(types), ", ") + "]"
 }
 
-// Text is a string that may be null and may come as a number or boolean.
+// Text is a string that may be null. In JSON it may also be a number or a boolean.
 type Text struct {
 	S    string
 	Null bool
@@ -215,8 +216,8 @@ func (t *Text) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// Word is one of a few words, "" if none is given; an empty text is none of them. What is no text
-// is none of them either, save where any word will do.
+// Word is one of a few keywords, "" if it is absent. An empty string is not a keyword. A value that
+// is not a string is not a keyword either, except where any keyword is accepted.
 type Word string
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -229,7 +230,7 @@ func (w *Word) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// Whole is a whole number that may come as text.
+// Whole is an integer, which may be a string in JSON.
 type Whole int64
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -252,8 +253,8 @@ func (w *Whole) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// Number is a number as it is written, which may come as text with blanks around; "" if there is
-// none.
+// Number is a number in its original spelling, "" if it is absent. In JSON it may be a string with
+// surrounding blanks.
 type Number string
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -269,13 +270,13 @@ func (n *Number) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// Double returns the number, 0 if there is none.
+// Double returns the number, or 0 if it is absent.
 func (n Number) Double() float64 {
 	x, _ := strconv.ParseFloat(string(n), 64) // beyond the range of doubles it is infinite
 	return x
 }
 
-// Flag is true or false, which may come as text or number (jsontext.ReadFlag).
+// Flag is true or false, which may be a string or a number in JSON (jsontext.ReadFlag).
 type Flag bool
 
 // UnmarshalJSON implements json.Unmarshaler.

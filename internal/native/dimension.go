@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// Dimension says by what a query groups. The concrete dimensions are in this file.
+// Dimension is what a query groups by. The concrete dimensions are in this file.
 type Dimension interface {
 	// output returns the name of the result's column.
 	output() string
 }
 
-// DimensionOf holds a dimension; on the wire, a bare name is the column of that name.
+// DimensionOf holds a dimension. In JSON, a bare name is the column of that name.
 type DimensionOf struct{ Dimension }
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -51,8 +51,8 @@ var dimensionTypes = map[string]func() Dimension{
 	"prefixFiltered": func() Dimension { return new(PrefixFilteredDimension) },
 }
 
-// ColumnDimension is a column, whole or changed by an extraction function, converted to OutputType
-// (default STRING).
+// ColumnDimension is a column, optionally transformed by an extraction function, and converted to
+// OutputType (default STRING).
 type ColumnDimension struct {
 	Dimension    string       `json:"dimension"`
 	OutputName   *string      `json:"outputName"`
@@ -68,7 +68,7 @@ type plainDimension struct {
 	OutputType TypeName `json:"outputType"`
 }
 
-// LookupDimension is a column mapped through a table of texts.
+// LookupDimension is a column mapped through a lookup table of strings.
 type LookupDimension struct {
 	Dimension               string  `json:"dimension"`
 	OutputName              *string `json:"outputName"`
@@ -78,8 +78,8 @@ type LookupDimension struct {
 	ReplaceMissingValueWith *string `json:"replaceMissingValueWith"`
 }
 
-// ListFilteredDimension keeps those values of a multi-value column that are listed, or with
-// IsWhitelist false the others.
+// ListFilteredDimension keeps the listed values of a multi-value column, or all other values if
+// IsWhitelist is false.
 type ListFilteredDimension struct {
 	Delegate    DimensionOf `json:"delegate"`
 	Values      []Text      `json:"values"`
@@ -96,13 +96,13 @@ func (d *ListFilteredDimension) keepsNull() bool {
 	return slices.ContainsFunc(d.Values, func(v Text) bool { return v.Null }) == d.keepsListed()
 }
 
-// RegexFilteredDimension keeps those values of a multi-value column that match Pattern.
+// RegexFilteredDimension keeps the values of a multi-value column that match Pattern.
 type RegexFilteredDimension struct {
 	Delegate DimensionOf `json:"delegate"`
 	Pattern  string      `json:"pattern"`
 }
 
-// PrefixFilteredDimension keeps those values of a multi-value column that begin with Prefix.
+// PrefixFilteredDimension keeps the values of a multi-value column that begin with Prefix.
 type PrefixFilteredDimension struct {
 	Delegate DimensionOf `json:"delegate"`
 	Prefix   string      `json:"prefix"`

@@ -2,6 +2,7 @@ package native
 
 import (
 	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/expr/catalog"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/vector"
@@ -221,7 +222,7 @@ func (s *scope) bind(n syntaxNode) (expr.Expr, error) {
 	case *callNode:
 		return s.call(n)
 	}
-	return nil, invalid("A lambda may only stand as the first argument of a function that takes one")
+	return nil, invalid("A lambda is allowed only as the first argument of a function that accepts one")
 }
 
 func constant(n *constantNode) (expr.Expr, error) {
@@ -288,7 +289,7 @@ func arrayLiteral(list []any, elem string) (expr.Expr, error) {
 
 // call binds a call of a function of package expr.
 func call(name string, args ...expr.Expr) (expr.Expr, error) {
-	return expr.NewCall(expr.MustLookup(name), args, fault.Span{})
+	return expr.NewCall(catalog.MustLookup(name), args, fault.Span{})
 }
 
 // plain makes LONG of the types that native queries do not know.

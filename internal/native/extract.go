@@ -50,9 +50,9 @@ func extract(x expr.Expr, f Extraction) (expr.Expr, error) {
 	case *RegexExtraction:
 		return regexExtract(x, f)
 	case *PartialExtraction:
-		return kept(x, func(x expr.Expr) (expr.Expr, error) { return call("REGEXP_LIKE", x, textLiteral(f.Expr)) })
+		return nullUnless(x, func(x expr.Expr) (expr.Expr, error) { return call("REGEXP_LIKE", x, textLiteral(f.Expr)) })
 	case *SearchExtraction:
-		return kept(x, func(x expr.Expr) (expr.Expr, error) { return searched(x, f.Query.SearchQuery) })
+		return nullUnless(x, func(x expr.Expr) (expr.Expr, error) { return searched(x, f.Query.SearchQuery) })
 	case *CascadeExtraction:
 		for _, inner := range f.ExtractionFns {
 			if inner.Extraction == nil {
@@ -135,9 +135,13 @@ func timeFormat(x expr.Expr, f *TimeFormatExtraction) (expr.Expr, error) {
 	if zone == "" {
 		zone = "UTC"
 	}
+	known, err := chrono.LoadZone(zone)
+	if err != nil {
+		return nil, err
+	}
 	if pattern == "" {
 		pattern = "yyyy-MM-dd'T'HH:mm:ss.SSSZZ"
-		if chrono.InferZone(zone) == chrono.UTC {
+		if known == chrono.UTC {
 			pattern = "yyyy-MM-dd'T'HH:mm:ss.SSS'Z'"
 		}
 	}
@@ -182,8 +186,8 @@ func onEach(x expr.Expr, f func(expr.Expr) (expr.Expr, error)) (expr.Expr, error
 	return &expr.Each{Source: x, Body: body, T: expr.MultiString}, nil
 }
 
-// kept is x where the condition holds, else NULL.
-func kept(x expr.Expr, cond func(expr.Expr) (expr.Expr, error)) (expr.Expr, error) {
+// nullUnless is x where the condition holds, else NULL.
+func nullUnless(x expr.Expr, cond func(expr.Expr) (expr.Expr, error)) (expr.Expr, error) {
 	return onEach(x, func(x expr.Expr) (expr.Expr, error) {
 		c, err := cond(x)
 		if err != nil {
@@ -453,5 +457,5 @@ func (s *scope) filteredValues(delegate DimensionOf, one, many func(expr.Expr) (
 	if x, err = cast(x, textType); err != nil {
 		return nil, err
 	}
-	return kept(x, one)
+	return nullUnless(x, one)
 }

@@ -1,6 +1,7 @@
 package native
 
-// Extraction turns the text of a column into another text. The concrete functions are in this file.
+// Extraction converts the string of a column to another string. The concrete functions are in this
+// file.
 type Extraction interface{ extraction() }
 
 // ExtractionOf holds an extraction function, or nil.
@@ -35,8 +36,8 @@ var extractionTypes = map[string]func() Extraction{
 	"identity":         func() Extraction { return new(IdentityExtraction) },
 }
 
-// RegexExtraction takes group Index (default 1) of the first match; what does not match stays, or
-// with ReplaceMissingValue becomes ReplaceMissingValueWith.
+// RegexExtraction returns group Index (default 1) of the first match. Values without a match are
+// kept, or replaced by ReplaceMissingValueWith if ReplaceMissingValue is set.
 type RegexExtraction struct {
 	Expr                    string  `json:"expr"`
 	Index                   *Whole  `json:"index"`
@@ -44,23 +45,24 @@ type RegexExtraction struct {
 	ReplaceMissingValueWith *string `json:"replaceMissingValueWith"`
 }
 
-// PartialExtraction keeps text that matches and makes NULL of other text.
+// PartialExtraction keeps strings that match and converts other strings to NULL.
 type PartialExtraction struct {
 	Expr string `json:"expr"`
 }
 
-// SearchExtraction keeps text in which a search query is found and makes NULL of other text.
+// SearchExtraction keeps strings in which the search query is found and converts other strings to
+// NULL.
 type SearchExtraction struct {
 	Query SearchQueryOf `json:"query"`
 }
 
-// SubstringExtraction takes Length characters (nil: all) from Index on, counted from 0.
+// SubstringExtraction returns Length characters (nil: all) from Index on, counted from 0.
 type SubstringExtraction struct {
 	Index  Whole  `json:"index"`
 	Length *Whole `json:"length"`
 }
 
-// The functions without parameters.
+// The extraction functions without parameters.
 type (
 	StrlenExtraction   struct{}
 	IdentityExtraction struct{}
@@ -72,8 +74,8 @@ type (
 	}
 )
 
-// TimeFormatExtraction writes a time, floored to Granularity, in a Joda pattern; without one, in
-// ISO form.
+// TimeFormatExtraction formats a time, floored to Granularity, with a Joda pattern, or as ISO 8601
+// if there is no pattern.
 type TimeFormatExtraction struct {
 	Format      string          `json:"format"`
 	TimeZone    string          `json:"timeZone"`
@@ -82,21 +84,21 @@ type TimeFormatExtraction struct {
 	AsMillis    Flag            `json:"asMillis"`
 }
 
-// TimeParseExtraction reads a time in one pattern and writes it in another.
+// TimeParseExtraction parses a time with one pattern and formats it with another.
 type TimeParseExtraction struct {
 	TimeFormat   string `json:"timeFormat"`
 	ResultFormat string `json:"resultFormat"`
 	Joda         Flag   `json:"joda"`
 }
 
-// LookupExtraction maps text through a table, which is given in place or registered under a name.
+// LookupExtraction maps strings through a lookup table that is inline or registered under a name.
 type LookupExtraction struct {
 	Lookup                  MapOf   `json:"lookup"`
 	RetainMissingValue      Flag    `json:"retainMissingValue"`
 	ReplaceMissingValueWith *string `json:"replaceMissingValueWith"`
 }
 
-// MapOf is a lookup table given in place, or the Name of a registered one.
+// MapOf is an inline lookup table, or the Name of a registered one.
 type MapOf struct {
 	Name string
 	Map  map[string]string
@@ -129,12 +131,12 @@ func (of *MapOf) read(d *document, m member) error {
 	return nil
 }
 
-// CascadeExtraction applies functions one after the other.
+// CascadeExtraction applies functions in sequence.
 type CascadeExtraction struct {
 	ExtractionFns []ExtractionOf `json:"extractionFns"`
 }
 
-// FormatExtraction writes the text in a format such as "[%s]".
+// FormatExtraction formats the string with a format such as "[%s]".
 type FormatExtraction struct {
 	Format       string  `json:"format"`
 	NullHandling *string `json:"nullHandling"`
@@ -159,8 +161,8 @@ func (f *FormatExtraction) nulls() string {
 	return lower(*f.NullHandling)
 }
 
-// BucketExtraction makes the lower bound of the bucket of Size (default 1) that a number is in,
-// counted from Offset.
+// BucketExtraction returns the lower bound of the bucket of a number. Buckets are Size (default 1)
+// wide, counted from Offset.
 type BucketExtraction struct {
 	Size   *float64 `json:"size"`
 	Offset float64  `json:"offset"`

@@ -26,6 +26,12 @@ func fieldsOf(p PostAggregator) ([]string, error) {
 			return nil, err
 		}
 		return namesOf(n, nil), nil
+	case *StddevPost:
+		return []string{p.FieldName}, nil
+	case *ZScorePost:
+		parts = p.parts()
+	case *PValuePost:
+		parts = []PostAggregatorOf{p.ZScore}
 	case *ArithmeticPost:
 		parts = p.Fields
 	case *ExtremePost:

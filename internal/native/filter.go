@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// Filter decides which rows count. The concrete filters are in this file.
+// Filter decides which rows are kept. The concrete filters are in this file.
 type Filter interface{ filter() }
 
 // FilterOf holds a filter of any type, or nil.
@@ -49,7 +49,7 @@ var filterTypes = map[string]func() Filter{
 	"false":                func() Filter { return new(FalseFilter) },
 }
 
-// AndFilter is true if all its fields are; OrFilter if one is.
+// AndFilter is true if all of its fields are true, OrFilter if at least one is true.
 type (
 	AndFilter struct {
 		Fields []FilterOf `json:"fields"`
@@ -57,7 +57,7 @@ type (
 	OrFilter struct {
 		Fields []FilterOf `json:"fields"`
 	}
-	// NotFilter, IsTrueFilter and IsFalseFilter are the negation and the tests that know no NULL.
+	// NotFilter, IsTrueFilter and IsFalseFilter are the negation and the tests in two-valued logic.
 	NotFilter struct {
 		Field FilterOf `json:"field"`
 	}
@@ -71,7 +71,7 @@ type (
 	FalseFilter struct{}
 )
 
-// SelectorFilter compares the text of a column; a null or empty Value means NULL.
+// SelectorFilter compares the string of a column. A null or empty Value means NULL.
 type SelectorFilter struct {
 	Dimension    string       `json:"dimension"`
 	Value        Text         `json:"value"`
@@ -93,14 +93,14 @@ type NullFilter struct {
 	Column string `json:"column"`
 }
 
-// InFilter is true if the text of a column is one of Values.
+// InFilter is true if the string of a column is one of Values.
 type InFilter struct {
 	Dimension    string       `json:"dimension"`
 	Values       []Text       `json:"values"`
 	ExtractionFn ExtractionOf `json:"extractionFn"`
 }
 
-// TypedInFilter is InFilter for values of a type.
+// TypedInFilter is an InFilter for values of a type.
 type TypedInFilter struct {
 	Column         string  `json:"column"`
 	MatchValueType string  `json:"matchValueType"`
@@ -108,15 +108,15 @@ type TypedInFilter struct {
 	Values         []Value `json:"values"`
 }
 
-// ContainsFilter is true if the list in a column has an element: a value of ElementMatchValueType,
-// or NULL.
+// ContainsFilter is true if the list in a column contains an element: a value of
+// ElementMatchValueType, or NULL.
 type ContainsFilter struct {
 	Column                string `json:"column"`
 	ElementMatchValueType string `json:"elementMatchValueType"`
 	ElementMatchValue     Value  `json:"elementMatchValue"`
 }
 
-// BoundFilter compares the text of a column in one of the text orders.
+// BoundFilter compares the string of a column in one of the string orders.
 type BoundFilter struct {
 	Dimension    string       `json:"dimension"`
 	Lower        *Text        `json:"lower"`
@@ -138,7 +138,7 @@ type RangeFilter struct {
 	UpperOpen      Flag   `json:"upperOpen"`
 }
 
-// LikeFilter is SQL's LIKE.
+// LikeFilter is the LIKE of SQL.
 type LikeFilter struct {
 	Dimension    string       `json:"dimension"`
 	Pattern      string       `json:"pattern"`
@@ -153,29 +153,29 @@ func (f *LikeFilter) check() error {
 	return nil
 }
 
-// RegexFilter is true if Pattern, in Java's syntax, is found in the text of the column.
+// RegexFilter is true if Pattern, in Java's syntax, is found in the string of the column.
 type RegexFilter struct {
 	Dimension    string       `json:"dimension"`
 	Pattern      string       `json:"pattern"`
 	ExtractionFn ExtractionOf `json:"extractionFn"`
 }
 
-// SearchFilter looks for text in the text of a column.
+// SearchFilter searches for text in the string of a column.
 type SearchFilter struct {
 	Dimension    string        `json:"dimension"`
 	Query        SearchQueryOf `json:"query"`
 	ExtractionFn ExtractionOf  `json:"extractionFn"`
 }
 
-// IntervalFilter is true if the column, milliseconds, or the number that is made of it, lies in one
-// of the intervals.
+// IntervalFilter is true if one of the intervals contains the column, in milliseconds, or the
+// number that is computed from the column.
 type IntervalFilter struct {
 	Dimension    string       `json:"dimension"`
 	Intervals    Intervals    `json:"intervals"`
 	ExtractionFn ExtractionOf `json:"extractionFn"`
 }
 
-// ColumnsFilter is true if all columns have the same text.
+// ColumnsFilter is true if all columns have the same string.
 type ColumnsFilter struct {
 	Dimensions []DimensionOf `json:"dimensions"`
 }
@@ -186,7 +186,7 @@ type SpatialFilter struct {
 	Bound     json.RawMessage `json:"bound"`
 }
 
-// ExpressionFilter is true if its expression is.
+// ExpressionFilter is true if its expression is true.
 type ExpressionFilter struct {
 	Expression string `json:"expression"`
 }

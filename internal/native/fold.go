@@ -153,7 +153,7 @@ func (a *ExpressionAggregator) combines(function string, term syntaxNode) (bool,
 	}
 	c, ok := n.(*callNode)
 	if _, field := term.(*nameNode); ok && field && !isFunction(c.name) {
-		return true, nil // planners of the reference write the field's name into that of the function
+		return true, nil // quirk Q012: planners of Druid write the field's name into that of the function
 	}
 	if !ok || c.name != function || len(c.args) != 2 {
 		return false, nil
@@ -181,7 +181,7 @@ func (s *scope) initial(a *ExpressionAggregator) (*expr.Literal, error) {
 			return l, nil
 		}
 	}
-	return nil, fault.Unsupported("Aggregator [%s] of type [expression] begins with [%.200s], which is no number", a.Name, a.InitialValue)
+	return nil, fault.Unsupported("Aggregator [%s] of type [expression] starts with [%.200s], which is not a number", a.Name, a.InitialValue)
 }
 
 func isZero(l *expr.Literal) bool {

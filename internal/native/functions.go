@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/expr/catalog"
 	"github.com/hengedb/henge/internal/fault"
 )
 
@@ -94,8 +95,8 @@ func init() { // some forms call others
 
 		"pi":          {0, 0, func(a []expr.Expr) (expr.Expr, error) { return call("PI", a...) }, false},
 		"abs":         {1, 1, func(a []expr.Expr) (expr.Expr, error) { return ofNumber("ABS", a) }, false},
-		"max":         {2, 2, func(a []expr.Expr) (expr.Expr, error) { return ofNumbers("GREATEST", a) }, false},
-		"min":         {2, 2, func(a []expr.Expr) (expr.Expr, error) { return ofNumbers("LEAST", a) }, false},
+		"max":         {2, 2, func(a []expr.Expr) (expr.Expr, error) { return ofNumbers("GREATEST", a, true) }, false},
+		"min":         {2, 2, func(a []expr.Expr) (expr.Expr, error) { return ofNumbers("LEAST", a, true) }, false},
 		"div":         {2, 2, div, false},
 		"safe_divide": {2, 2, safeDivide, false},
 		"round":       {1, 2, round, false},
@@ -106,9 +107,9 @@ func init() { // some forms call others
 		"upper":            {1, 1, func(a []expr.Expr) (expr.Expr, error) { return ofTexts("UPPER", a) }, false},
 		"reverse":          {1, 1, reverse, false},
 		"replace":          {3, 3, func(a []expr.Expr) (expr.Expr, error) { return ofTexts("REPLACE", a) }, false},
-		"repeat":           {2, 2, textAndCount("REPEAT"), false},
-		"left":             {2, 2, textAndCount("LEFT"), false},
-		"right":            {2, 2, textAndCount("RIGHT"), false},
+		"repeat":           {2, 2, textAndCount("REPEAT", false), false},
+		"left":             {2, 2, textAndCount("LEFT", true), false},
+		"right":            {2, 2, textAndCount("RIGHT", true), false},
 		"lpad":             {3, 3, pad("LPAD"), false},
 		"rpad":             {3, 3, pad("RPAD"), false},
 		"like":             {2, 3, like, false},
@@ -141,13 +142,13 @@ func init() { // some forms call others
 		"array_length":       {1, 1, func(a []expr.Expr) (expr.Expr, error) { return ofList("ARRAY_LENGTH", a, 0) }, true},
 		"array_offset":       {2, 2, elementOf("ARRAY_OFFSET"), true},
 		"array_ordinal":      {2, 2, elementOf("ARRAY_ORDINAL"), true},
-		"array_contains":     {2, 2, containment("ARRAY_CONTAINS"), true},
-		"array_overlap":      {2, 2, containment("ARRAY_OVERLAP"), true},
-		"scalar_in_array":    {2, 2, func(a []expr.Expr) (expr.Expr, error) { return ofElement("SCALAR_IN_ARRAY", a[1], a[0], true) }, true},
-		"array_offset_of":    {2, 2, func(a []expr.Expr) (expr.Expr, error) { return ofElement("ARRAY_OFFSET_OF", a[0], a[1], false) }, true},
-		"array_ordinal_of":   {2, 2, func(a []expr.Expr) (expr.Expr, error) { return ofElement("ARRAY_ORDINAL_OF", a[0], a[1], false) }, true},
-		"array_append":       {2, 2, func(a []expr.Expr) (expr.Expr, error) { return ofElement("ARRAY_APPEND", a[0], a[1], false) }, true},
-		"array_prepend":      {2, 2, func(a []expr.Expr) (expr.Expr, error) { return ofElement("ARRAY_PREPEND", a[1], a[0], true) }, true},
+		"array_contains":     {2, 2, containment("ARRAY_CONTAINS", []any{nil}), true},
+		"array_overlap":      {2, 2, containment("ARRAY_OVERLAP", nil), true},
+		"scalar_in_array":    {2, 2, inList, true},
+		"array_offset_of":    {2, 2, placeOf("ARRAY_OFFSET_OF"), true},
+		"array_ordinal_of":   {2, 2, placeOf("ARRAY_ORDINAL_OF"), true},
+		"array_append":       {2, 2, func(a []expr.Expr) (expr.Expr, error) { return added("ARRAY_APPEND", a[0], a[1], false) }, true},
+		"array_prepend":      {2, 2, func(a []expr.Expr) (expr.Expr, error) { return added("ARRAY_PREPEND", a[1], a[0], true) }, true},
 		"array_concat":       {2, 2, concatenation, true},
 		"array_set_add":      {2, 2, addToSet, true},
 		"array_set_add_all":  {2, 2, addToSet, true},
@@ -166,23 +167,34 @@ func init() { // some forms call others
 	for name, op := range map[string]string{"==": "=", "!=": "<>", "<": "<", "<=": "<=", ">": ">", ">=": ">="} {
 		own[name] = form{2, 2, func(a []expr.Expr) (expr.Expr, error) { return compare(op, a[0], a[1]) }, false}
 	}
+	addNumeric()
+}
+
+// addNumeric adds the functions of numbers that are computed by those of SQL.
+func addNumeric() {
+	own["getexponent"] = form{1, 1, func(a []expr.Expr) (expr.Expr, error) { return computed("$GET_EXPONENT", doubleType, longType, a) }, false}
+	own["bitwiseconvertdoubletolongbits"] = form{1, 1, func(a []expr.Expr) (expr.Expr, error) {
+		return computed("BITWISE_CONVERT_DOUBLE_TO_LONG_BITS", doubleType, longType, a)
+	}, false}
+	own["bitwiseconvertlongbitstodouble"] = form{1, 1, func(a []expr.Expr) (expr.Expr, error) {
+		return computed("BITWISE_CONVERT_LONG_BITS_TO_DOUBLE", longType, doubleType, a)
+	}, false}
 	for name, of := range map[string]string{
 		"acos": "ACOS", "asin": "ASIN", "atan": "ATAN", "cbrt": "CBRT", "cos": "COS", "cosh": "$COSH", "cot": "COT", "exp": "EXP", "expm1": "$EXPM1",
 		"log": "LN", "log10": "LOG10", "log1p": "$LOG1P", "nextup": "$NEXTUP", "rint": "$RINT", "signum": "$SIGNUM", "sin": "SIN", "sinh": "$SINH",
-		"sqrt": "SQRT", "tan": "TAN", "tanh": "$TANH", "todegrees": "DEGREES", "toradians": "RADIANS", "ulp": "$ULP", "getexponent": "$GET_EXPONENT",
-		"floor": "FLOOR", "ceil": "CEIL", "bitwiseconvertdoubletolongbits": "BITWISE_CONVERT_DOUBLE_TO_LONG_BITS",
+		"sqrt": "SQRT", "tan": "TAN", "tanh": "$TANH", "todegrees": "DEGREES", "toradians": "RADIANS", "ulp": "$ULP",
+		"floor": "FLOOR", "ceil": "CEIL",
 		"atan2": "ATAN2", "copysign": "$COPYSIGN", "hypot": "$HYPOT", "nextafter": "$NEXTAFTER", "pow": "POWER", "remainder": "$REMAINDER", "scalb": "$SCALB",
 	} {
-		fn := expr.MustLookup(of)
-		own[name] = form{fn.Min, fn.Max, func(a []expr.Expr) (expr.Expr, error) { return computed(of, doubleType, a) }, false}
+		fn := catalog.MustLookup(of)
+		own[name] = form{fn.Min, fn.Max, func(a []expr.Expr) (expr.Expr, error) { return computed(of, doubleType, doubleType, a) }, false}
 	}
 	for name, of := range map[string]string{
 		"bitwiseand": "BITWISE_AND", "bitwiseor": "BITWISE_OR", "bitwisexor": "BITWISE_XOR", "bitwiseshiftleft": "BITWISE_SHIFT_LEFT",
 		"bitwiseshiftright": "BITWISE_SHIFT_RIGHT", "bitwisecomplement": "BITWISE_COMPLEMENT",
-		"bitwiseconvertlongbitstodouble": "BITWISE_CONVERT_LONG_BITS_TO_DOUBLE",
 	} {
-		fn := expr.MustLookup(of)
-		own[name] = form{fn.Min, fn.Max, func(a []expr.Expr) (expr.Expr, error) { return computed(of, longType, a) }, false}
+		fn := catalog.MustLookup(of)
+		own[name] = form{fn.Min, fn.Max, func(a []expr.Expr) (expr.Expr, error) { return computed(of, longType, longType, a) }, false}
 	}
 	for name, of := range map[string]string{
 		"human_readable_binary_byte_format": "HUMAN_READABLE_BINARY_BYTE_FORMAT", "human_readable_decimal_byte_format": "HUMAN_READABLE_DECIMAL_BYTE_FORMAT",
@@ -288,7 +300,7 @@ func wrongCount(name string, least, most int) error {
 // byNativeName is the catalog of package expr under the names of the native language.
 var byNativeName = sync.OnceValue(func() map[string]*expr.Function {
 	m := map[string]*expr.Function{}
-	for _, f := range expr.Functions() {
+	for _, f := range catalog.Functions() {
 		for _, name := range []string{f.NativeName, lower(f.Name)} {
 			if _, taken := m[name]; name != "" && !taken {
 				m[name] = f

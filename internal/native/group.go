@@ -21,9 +21,9 @@ type grouped struct {
 	dimensions  []DimensionOf
 	*Grouping
 	subtotals [][]string
-	// fudged says that the groups are those of a groupBy: the context may set the time of groups of
+	// isGroupBy says that the groups are those of a groupBy: the context may set the time of groups of
 	// all times.
-	fudged bool
+	isGroupBy bool
 	// rows, if not nil, makes a further condition for rows to count.
 	rows func(*scope) (expr.Expr, error)
 	// once says that a row counts once for a value that it has several times.
@@ -33,8 +33,8 @@ type grouped struct {
 	chunks []int64
 	// keeps says that sketches are given as they are.
 	keeps bool
-	// void says that all aggregates are NULL, for post-aggregators too.
-	void bool
+	// allNull says that all aggregates are NULL, for post-aggregators too.
+	allNull bool
 	// sketchless are the aggregators of hyperUnique sketches that find none in their column: not
 	// finalized, they are NULL outside of a groupBy.
 	sketchless []int
@@ -45,7 +45,7 @@ func (g *grouped) bucketed() bool { return g.chunks != nil || !g.granularity.IsA
 
 // merging is how often sketches are merged.
 func (g *grouped) merging() agg.Merging {
-	if g.fudged {
+	if g.isGroupBy {
 		return agg.MergedTwice
 	}
 	return agg.MergedOnce
@@ -73,7 +73,7 @@ const subtotalColumn = "$subtotal"
 // group translates to a node with the columns of Plan: time, dimensions, aggregators,
 // post-aggregators; and subtotalColumn if there are subtotals.
 func (t *translator) group(g grouped) (plan.Node, error) {
-	node, s, err := t.input(g.common, g.fudged)
+	node, s, err := t.input(g.common, g.isGroupBy)
 	if err != nil {
 		return nil, err
 	}
@@ -84,98 +84,78 @@ func (t *translator) group(g grouped) (plan.Node, error) {
 		}
 		node = &plan.Filter{Input: node, Cond: cond}
 	}
-	s.wholeFolds = g.fudged || len(g.dimensions) > 0
+	s.wholeFolds = g.isGroupBy || len(g.dimensions) > 0
 	in := &inputs{}
 	out := &plan.Aggregate{}
-	bucketed := g.bucketed()
-	if bucketed {
-		x, err := s.time()
-		if err != nil {
+	if err := t.groupKeys(&g, s, in); err != nil {
+		return nil, err
+	}
+	for i := range in.exprs {
+		out.Keys = append(out.Keys, i)
+	}
+	outputs := make([]aggregated, len(g.Aggregations))
+	for i, a := range g.Aggregations {
+		if err := t.ctx.Err(); err != nil {
 			return nil, err
 		}
-		if x, err = g.bucket(x); err != nil {
+		outputs[i] = aggregated{at: -1, state: -1}
+		if _, ok := a.Aggregator.(*GroupingAggregator); ok {
+			continue
+		}
+		if outputs[i], err = g.aggregate(s, in, out, i); err != nil {
 			return nil, err
+		}
+	}
+	if err := t.unnestKeys(node, in, out); err != nil {
+		return nil, err
+	}
+	if g.subtotals != nil {
+		out.Sets = sets(g.subtotals, g.dimensions, g.bucketed())
+		out.Grouping = true
+	}
+	return t.outputs(g, out, outputs)
+}
+
+// groupKeys adds the bucket of time, if there are several, and the dimensions to the inputs.
+func (t *translator) groupKeys(g *grouped, s *scope, in *inputs) error {
+	if g.bucketed() {
+		x, err := s.time()
+		if err != nil {
+			return err
+		}
+		if x, err = g.bucket(x); err != nil {
+			return err
 		}
 		in.exprs, in.names = append(in.exprs, x), append(in.names, plan.TimeColumn)
 	}
 	for _, d := range g.dimensions {
 		if err := t.ctx.Err(); err != nil {
-			return nil, err
+			return err
 		}
 		x, err := s.dimension(d.Dimension)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if g.once && x.Type().Multi {
 			for _, name := range []string{"MV_TO_ARRAY", "ARRAY_DISTINCT", "ARRAY_TO_MV"} {
 				if x, err = call(name, x); err != nil {
-					return nil, err
+					return err
 				}
 			}
 		}
-		if t.oneValue && g.fudged && x.Type().Multi {
+		if t.oneValue && g.isGroupBy && x.Type().Multi {
 			if x, err = call("$ONE_VALUE", x, textLiteral(d.output())); err != nil {
-				return nil, err
+				return err
 			}
 		}
 		in.exprs, in.names = append(in.exprs, x), append(in.names, d.output()) // not add: equal dimensions are unnested each for itself
 	}
-	for i := range in.exprs {
-		out.Keys = append(out.Keys, i)
-	}
-	at := make([]int, len(g.Aggregations))       // column of out, or -1 for groupings
-	nulls := make([]int, len(g.Aggregations))    // column of out with the number of rows that make a fold NULL, with the time of a first or last, or with a mean as it is kept; or -1
-	beside := make([][]int, len(g.Aggregations)) // columns of out with what is collected beside it for a fold; nil: nothing is
-	for i, a := range g.Aggregations {
-		if err := t.ctx.Err(); err != nil {
-			return nil, err
-		}
-		at[i], nulls[i] = -1, -1
-		if _, ok := a.Aggregator.(*GroupingAggregator); ok {
-			continue
-		}
-		call, err := s.aggregator(in, a.Aggregator, nil)
-		if err != nil {
-			return nil, err
-		}
-		at[i] = len(out.Keys) + len(out.Aggs)
-		if agg.Lookup(call.Agg.Name).Sketch {
-			call.Agg.Merging = g.merging()
-		}
-		if !g.fudged && call.Agg.Name == "HYPER_UNIQUE" && isNullConstant(in.exprs[call.Args[0]]) {
-			g.sketchless = append(g.sketchless, i)
-		}
-		out.Aggs = append(out.Aggs, call)
-		if g.shownUnfinished(a.output()) {
-			more, err := unfinished(in, a.Aggregator, call)
-			if err != nil {
-				return nil, err
-			}
-			if more != nil {
-				nulls[i] = len(out.Keys) + len(out.Aggs)
-				out.Aggs = append(out.Aggs, *more)
-			}
-		}
-		count, err := s.foldedNulls(in, a.Aggregator, nil)
-		if err != nil {
-			return nil, err
-		}
-		if count != nil {
-			nulls[i] = len(out.Keys) + len(out.Aggs)
-			out.Aggs = append(out.Aggs, *count)
-		}
-		more, err := s.collectedBeside(in, a.Aggregator, nil)
-		if err != nil {
-			return nil, err
-		}
-		if more != nil {
-			beside[i] = []int{at[i]}
-		}
-		for _, c := range more {
-			beside[i] = append(beside[i], len(out.Keys)+len(out.Aggs))
-			out.Aggs = append(out.Aggs, c)
-		}
-	}
+	return nil
+}
+
+// unnestKeys gives out its input, the inputs of a node, in which keys of several values are
+// unnested.
+func (t *translator) unnestKeys(node plan.Node, in *inputs, out *plan.Aggregate) error {
 	out.Input = &plan.Project{Input: node, Exprs: in.exprs, Names: in.names}
 	width := len(in.exprs)
 	for i, k := range out.Keys {
@@ -183,17 +163,69 @@ func (t *translator) group(g grouped) (plan.Node, error) {
 			continue
 		}
 		if err := t.ctx.Err(); err != nil {
-			return nil, err
+			return err
 		}
 		out.Input = plan.UnnestOf(out.Input, k)
 		out.Keys[i] = width
 		width++
 	}
-	if g.subtotals != nil {
-		out.Sets = sets(g.subtotals, g.dimensions, bucketed)
-		out.Grouping = true
+	return nil
+}
+
+// aggregated says in which columns of groups the state of an aggregator is.
+type aggregated struct {
+	at int // of the aggregate; -1: it is the grouping aggregator, which has none
+	// state is the column of what stands beside the aggregate: the number of rows that make a fold
+	// NULL, the time of a first or last, or a mean as it is kept; -1: there is none.
+	state int
+	// lists are the columns of what is collected for a fold, with the aggregate; nil: nothing is.
+	lists []int
+}
+
+// aggregate adds what aggregator i needs to the groups.
+func (g *grouped) aggregate(s *scope, in *inputs, out *plan.Aggregate, i int) (aggregated, error) {
+	a := g.Aggregations[i]
+	o := aggregated{at: -1, state: -1}
+	add := func(c plan.AggCall) int {
+		out.Aggs = append(out.Aggs, c)
+		return len(out.Keys) + len(out.Aggs) - 1
 	}
-	return t.outputs(g, out, at, nulls, beside)
+	call, err := s.aggregator(in, a.Aggregator, nil)
+	if err != nil {
+		return o, err
+	}
+	if agg.Lookup(call.Agg.Name).Sketch {
+		call.Agg.Merging = g.merging()
+	}
+	if !g.isGroupBy && call.Type.ComplexName() == hyperUniqueType.ComplexName() && !call.Agg.Keep && isNullConstant(in.exprs[call.Args[0]]) {
+		g.sketchless = append(g.sketchless, i)
+	}
+	o.at = add(call)
+	state, err := g.stateOf(in, a, call)
+	if err != nil {
+		return o, err
+	}
+	if state != nil {
+		o.state = add(*state)
+	}
+	count, err := s.foldedNulls(in, a.Aggregator, nil)
+	if err != nil {
+		return o, err
+	}
+	if count != nil {
+		o.state = add(*count)
+	}
+	more, err := s.collectedBeside(in, a.Aggregator, nil)
+	if err != nil {
+		return o, err
+	}
+	if more != nil {
+		o.lists = []int{o.at}
+	}
+	for _, c := range more {
+		o.lists = append(o.lists, add(c))
+	}
+	return o, nil
 }
 
 // sets are the subtotals as lists of key numbers. Every set has the time bucket.
@@ -222,9 +254,8 @@ func sets(subtotals [][]string, dimensions []DimensionOf, bucketed bool) [][]int
 	return out
 }
 
-// outputs projects the groups to their outputs. at gives the columns of the aggregators, nulls
-// those that count what makes folds NULL, beside the lists of the folds that are no aggregates.
-func (t *translator) outputs(g grouped, in *plan.Aggregate, at, nulls []int, beside [][]int) (plan.Node, error) {
+// outputs projects the groups to their outputs.
+func (t *translator) outputs(g grouped, in *plan.Aggregate, outputs []aggregated) (plan.Node, error) {
 	columns := in.Columns()
 	p := &plan.Project{Input: in}
 	add := func(x expr.Expr, name string) { p.Exprs, p.Names = append(p.Exprs, x), append(p.Names, name) }
@@ -246,60 +277,20 @@ func (t *translator) outputs(g grouped, in *plan.Aggregate, at, nulls []int, bes
 	var sketches []int   // aggregators that show an estimate, or else another value than the one that they keep
 	var raws []expr.Expr // what these keep
 	for i, a := range g.Aggregations {
-		if at[i] >= 0 {
-			x, err := finished(a.Aggregator, ref(at[i]))
+		if outputs[i].at < 0 {
+			x, err := g.groupingBits(a.Aggregator.(*GroupingAggregator), in, columns)
 			if err != nil {
 				return nil, err
-			}
-			if addsFloats(a.Aggregator) {
-				if !g.fudged {
-					x = operand(x)
-				}
-				add(x, a.output())
-				continue
-			}
-			if x == nil {
-				var count expr.Expr
-				if nulls[i] >= 0 {
-					count = ref(nulls[i])
-				}
-				var lists []expr.Expr
-				for _, c := range beside[i] {
-					lists = append(lists, ref(c))
-				}
-				if x, err = foldedResult(a.Aggregator, ref(at[i]), count, lists); err != nil {
-					return nil, err
-				}
-				if x != nil {
-					add(x, a.output())
-					continue
-				}
-			}
-			raw := ref(at[i])
-			switch aggregate := in.Aggs[at[i]-len(in.Keys)]; {
-			case nulls[i] >= 0 && isMean(a.Aggregator):
-				if raw, err = call("COALESCE", ref(nulls[i]), &expr.Literal{Value: noMean, T: meanType.NotNull()}); err != nil {
-					return nil, err
-				}
-			case nulls[i] >= 0 && isTimed(aggregate):
-				if x == nil {
-					x = raw
-				}
-				if raw, err = pairOf(ref(nulls[i]), x, aggregate); err != nil {
-					return nil, err
-				}
-			}
-			if x == nil {
-				x = raw
-			} else {
-				sketches, raws = append(sketches, i), append(raws, raw)
 			}
 			add(x, a.output())
 			continue
 		}
-		x, err := g.groupingBits(a.Aggregator.(*GroupingAggregator), in, columns)
+		x, raw, err := g.output(a, in, columns, outputs[i])
 		if err != nil {
 			return nil, err
+		}
+		if raw != nil {
+			sketches, raws = append(sketches, i), append(raws, raw)
 		}
 		add(x, a.output())
 	}
@@ -307,7 +298,7 @@ func (t *translator) outputs(g grouped, in *plan.Aggregate, at, nulls []int, bes
 	for n, i := range sketches {
 		add(raws[n], rawColumn(g.Aggregations[i].output()))
 	}
-	if g.void {
+	if g.allNull {
 		for i := 1 + len(g.dimensions); i < len(p.Exprs); i++ {
 			p.Exprs[i] = &expr.Literal{T: p.Exprs[i].Type().OrNull(true)}
 		}
@@ -334,6 +325,43 @@ func (t *translator) outputs(g grouped, in *plan.Aggregate, at, nulls []int, bes
 		p = plan.Select(p, append(keep, subtotalAt))
 	}
 	return g.shown(p, shown, sketches)
+}
+
+// output returns what an aggregator shows; raw is what it keeps, where that is another value.
+func (g *grouped) output(a AggregatorOf, in *plan.Aggregate, columns []plan.Column, o aggregated) (x, raw expr.Expr, err error) {
+	ref := func(i int) expr.Expr { return &expr.Column{Index: i, Name: columns[i].Name, T: columns[i].Type} }
+	if x, err = finished(a.Aggregator, ref(o.at)); err != nil {
+		return nil, nil, err
+	}
+	if addsFloats(a.Aggregator) {
+		if !g.isGroupBy {
+			x = operand(x)
+		}
+		return x, nil, nil
+	}
+	if x == nil {
+		var count expr.Expr
+		if o.state >= 0 {
+			count = ref(o.state)
+		}
+		var lists []expr.Expr
+		for _, c := range o.lists {
+			lists = append(lists, ref(c))
+		}
+		if x, err = foldedResult(a.Aggregator, ref(o.at), count, lists); err != nil || x != nil {
+			return x, nil, err
+		}
+	}
+	raw = ref(o.at)
+	if o.state >= 0 {
+		if x, raw, err = withState(a.Aggregator, in.Aggs[o.at-len(in.Keys)], ref(o.state), x, raw); err != nil {
+			return nil, nil, err
+		}
+	}
+	if x == nil {
+		return raw, nil, nil
+	}
+	return x, raw, nil
 }
 
 // withPosts returns p with the values of post-aggregators behind its columns. One that reads the
@@ -387,8 +415,8 @@ func readsFrom(x expr.Expr, column int) bool {
 }
 
 // shown leaves out the sketches that stand behind the first shown columns, or puts them in the
-// place of their estimates if the context wants that. What the reference reads from the answers of
-// its data servers is read here too, before it is shown.
+// place of their estimates if the context wants that. What Druid reads from the answers of its data
+// servers is read here too, before it is shown. See quirk Q008.
 func (g grouped) shown(p *plan.Project, shown int, sketches []int) (plan.Node, error) {
 	columns := p.Columns()
 	out, same := &plan.Project{Input: p}, len(sketches) == 0
@@ -458,12 +486,12 @@ var fudgeTimestamp = querycontext.Fudge.Key()
 // time is that of groups of all times.
 func (g *grouped) time() (int64, error) {
 	at, _ := g.common.Context[fudgeTimestamp].V.(string)
-	if at == "" || !g.fudged {
+	if at == "" || !g.isGroupBy {
 		return start(g.common), nil
 	}
 	ms, err := strconv.ParseInt(at, 10, 64)
 	if err != nil {
-		return 0, invalid("Query context [fudgeTimestamp] is [%.100s], which is no number of milliseconds", at)
+		return 0, invalid("Query context [fudgeTimestamp] is [%.100s], which is not a number of milliseconds", at)
 	}
 	return ms, nil
 }
@@ -532,7 +560,8 @@ func floor(g chrono.Granularity, x expr.Expr) (expr.Expr, error) {
 }
 
 func (t *translator) timeseries(q *Timeseries) (plan.Node, error) {
-	n, err := t.group(grouped{common: &q.Common, granularity: q.Granularity.orAll(), Grouping: &q.Grouping, void: q.void, keeps: keepsSketches(&q.Common)})
+	n, err := t.group(grouped{common: &q.Common, granularity: q.Granularity.orAll(), Grouping: &q.Grouping, allNull: q.allNull,
+		keeps: keepsSketches(&q.Common)})
 	if err != nil || q.Granularity.orAll().IsAll() {
 		return n, err
 	}
@@ -548,12 +577,13 @@ func skipsEmpty(c *Common) bool {
 	return c.flag(querycontext.SkipEmptyBuckets, false)
 }
 
-// SkipsEmpty reports whether buckets without rows are to be left out of a timeseries.
+// SkipsEmpty reports whether a timeseries omits buckets without rows.
 func (q *Timeseries) SkipsEmpty() bool { return skipsEmpty(&q.Common) }
 
 // groups are the groups of q. Without dimensions there is none if no rows are in it.
 func (t *translator) groups(q *GroupBy) (plan.Node, error) {
-	g := grouped{common: &q.Common, granularity: q.Granularity.Granularity, dimensions: q.Dimensions, Grouping: &q.Grouping, subtotals: q.SubtotalsSpec, fudged: true,
+	g := grouped{common: &q.Common, granularity: q.Granularity.Granularity, dimensions: q.Dimensions, Grouping: &q.Grouping,
+		subtotals: q.SubtotalsSpec, isGroupBy: true,
 		keeps: q.keepsSketches()}
 	if len(q.Dimensions) > 0 || q.SubtotalsSpec != nil || g.bucketed() {
 		return t.group(g)
@@ -713,14 +743,14 @@ func (q *GroupBy) resorts() bool {
 	return q.flag(querycontext.SortByDims, false) && !q.Granularity.IsAll()
 }
 
-// Ungrouped is the timeseries over all buckets of q together.
+// Ungrouped returns the timeseries over all buckets of q together.
 func Ungrouped(q *Timeseries) *Timeseries {
 	out := *q
 	out.Granularity, out.Limit = GranularitySet{Granularity: chrono.All, Given: true}, 0
 	return &out
 }
 
-// UpTo is q over the buckets up to the one that begins at last, in the order of q.
+// UpTo returns q over the buckets up to the bucket that begins at last, in the order of q.
 func UpTo(q *Timeseries, g chrono.Granularity, last int64) *Timeseries {
 	out, part := *q, chrono.Interval{Start: chrono.Eternity.Start, End: g.Next(last)}
 	if q.Descending {
@@ -732,25 +762,27 @@ func UpTo(q *Timeseries, g chrono.Granularity, last int64) *Timeseries {
 			within = append(within, both)
 		}
 	}
-	out.Intervals = &within
+	out.Intervals = &When{Intervals: within}
 	return &out
 }
 
-// Never is a timeseries with the outputs of q over no rows: what a bucket without rows shows.
+// Never returns a timeseries with the outputs of q over no rows: the result of a bucket without
+// rows.
 func Never(q *Timeseries) *Timeseries {
 	out := Ungrouped(q)
 	out.Filter = FilterOf{&FalseFilter{}}
 	return out
 }
 
-// Void is a timeseries with the outputs of q over no bucket: what a total over none shows.
+// Void returns a timeseries with the outputs of q over no buckets: the result of a total over no
+// buckets.
 func Void(q *Timeseries) *Timeseries {
 	out := Never(q)
-	out.void = true
+	out.allNull = true
 	return out
 }
 
-// Counted is the timeseries that counts the rows of q.
+// Counted returns the timeseries that counts the rows of q.
 func Counted(q *Timeseries) *Timeseries {
 	out := Ungrouped(q)
 	out.Grouping = Grouping{Aggregations: []AggregatorOf{{&SimpleAggregator{Type: "count", Name: "rows"}}}}

@@ -8,7 +8,7 @@ import (
 	"github.com/hengedb/henge/internal/plan"
 )
 
-// Having decides which groups stay. The concrete conditions are in this file.
+// Having decides which groups are kept. The concrete conditions are in this file.
 type Having interface{ having() }
 
 // HavingOf holds a condition, or nil.
@@ -51,14 +51,14 @@ type (
 	}
 )
 
-// DimensionHaving compares the text of a dimension.
+// DimensionHaving compares the string of a dimension.
 type DimensionHaving struct {
 	Dimension    string       `json:"dimension"`
 	Value        Text         `json:"value"`
 	ExtractionFn ExtractionOf `json:"extractionFn"`
 }
 
-// NumberHaving compares an aggregate with a number, as its Type says.
+// NumberHaving compares an aggregate with a number. Its Type is the comparison.
 type NumberHaving struct {
 	Type        string `json:"type"`
 	Aggregation string `json:"aggregation"`
@@ -114,7 +114,7 @@ func (s *scope) having(h Having) (expr.Expr, error) {
 		return s.selector(h.Dimension, h.Value, h.ExtractionFn)
 	case *NumberHaving:
 		if _, ok := expr.ParseDouble(h.Value.S); !ok && h.Value.S != "" {
-			return nil, invalid("Having of type [%s] wants a number and not [%.100s]", h.Type, h.Value.S)
+			return nil, invalid("Having of type [%s] needs a number, not [%.100s]", h.Type, h.Value.S)
 		}
 		name := h.Aggregation
 		if by := rankColumn(name); slices.ContainsFunc(s.columns, func(c plan.Column) bool { return c.Name == by }) {

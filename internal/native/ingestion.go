@@ -9,29 +9,30 @@ import (
 	"github.com/hengedb/henge/internal/plan"
 )
 
-// Ingestion is what a native ingestion spec computes from rows: its transformSpec, dimensions,
-// metrics and rollup. Batches, streams and previews share it.
+// Ingestion is the part of a native ingestion spec that computes rows: its transformSpec,
+// dimensions, metrics and rollup. Batch ingestion, streaming and previews share it.
 type Ingestion struct {
-	// Transforms see the columns of the input only, not each other, and replace those of their name.
+	// Transforms read only the columns of the input, not each other, and replace columns of the same
+	// name.
 	Transforms []VirtualColumnOf
-	// Filter keeps rows, after the transforms.
+	// Filter is applied after the transforms. Rows that do not match are dropped.
 	Filter FilterOf
-	// Dimensions are the columns with the types they are stored as.
+	// Dimensions are the columns with their storage types.
 	Dimensions []plan.Column
-	// Spatial are the dimensions that are points, with the names of the columns of their coordinates.
+	// Spatial maps spatial dimensions to the names of the columns of their coordinates.
 	Spatial map[string][]string
-	// Metrics are aggregators: over groups with Rollup, else over each row.
+	// Metrics are aggregators, over groups if Rollup is set, otherwise over each row.
 	Metrics []AggregatorOf
 	// Granularity truncates the time.
 	Granularity chrono.Granularity
 	Rollup      bool
-	// Order is a LONG column of the input that numbers its rows: rows come out with it, groups with
-	// the least of theirs. "": none.
+	// Order is a LONG column of the input that numbers its rows. Output rows contain it; groups
+	// contain the minimum over their rows. "": there is no such column.
 	Order string
-	// Numbers names the columns of the input that hold a field as a number of a type, beside or in
-	// place of the one of its name.
+	// Numbers names the columns of the input that hold a field as a number of a type, in addition to
+	// or instead of the column of the same name.
 	Numbers map[string]map[expr.Base]string
-	// Singles are the types of the single values of columns that hold lists or objects, too.
+	// Singles are the types of the scalar values of columns that contain lists or objects, too.
 	Singles map[string]expr.Type
 }
 
@@ -40,7 +41,7 @@ func (g *Ingestion) translator(ctx context.Context) *translator {
 	return &translator{ctx: ctx, ingesting: true, records: r}
 }
 
-// CheckTransforms refuses transforms that are null, and two of one name.
+// CheckTransforms rejects null transforms and duplicate names.
 func CheckTransforms(transforms []VirtualColumnOf) error {
 	seen := map[string]bool{}
 	for _, v := range transforms {
@@ -55,8 +56,8 @@ func CheckTransforms(transforms []VirtualColumnOf) error {
 	return nil
 }
 
-// Translate makes a plan over the rows of input, which has the time of each row, a LONG or
-// TIMESTAMP, as __time. Columns of the plan: __time, the dimensions, the metrics, the order.
+// Translate returns a plan over the rows of input, whose column __time, a LONG or TIMESTAMP, is the
+// time of the row. The columns of the plan are __time, the dimensions, the metrics and the order.
 func (g *Ingestion) Translate(ctx context.Context, input plan.Node) (plan.Node, error) {
 	t := g.translator(ctx)
 	node, err := g.rows(t, input)
@@ -169,15 +170,16 @@ func (s *scope) point(joined expr.Expr, coordinates []string) (expr.Expr, error)
 	return call("SPATIAL_POINT", args...)
 }
 
-// Rows makes a plan of the rows of input that are ingested: with the transforms and without those
-// that the filter drops. Its columns are those of input, then the ones that transforms add.
+// Rows returns a plan of the rows of input that are ingested: the transforms are applied, and rows
+// that do not match the filter are dropped. Its columns are the columns of input, then the columns
+// that transforms add.
 func (g *Ingestion) Rows(ctx context.Context, input plan.Node) (plan.Node, error) {
 	return g.rows(g.translator(ctx), input)
 }
 
-// Single makes a plan of rows as they are stored where rows are not combined: time and dimensions,
-// then what the metrics are computed from, row by row. The calls are those of the metrics, over its
-// columns.
+// Single returns a plan of the stored rows for ingestion without rollup: time and dimensions, then
+// the inputs of the metrics, row by row. The calls are the calls of the metrics, over the columns
+// of the plan.
 func (g *Ingestion) Single(ctx context.Context, input plan.Node) (*plan.Project, []plan.AggCall, error) {
 	t := g.translator(ctx)
 	node, err := g.rows(t, input)

@@ -142,7 +142,7 @@ func (s *scope) over(out *expr.Loop, l *lambdaNode, args []expr.Expr) (expr.Expr
 			body = &expr.Literal{T: textType}
 		}
 		if body.Type().Multi {
-			return nil, fault.Unsupported("A lambda of function [map] that gives a multi-value string is not supported; take [mv_to_array] of it")
+			return nil, fault.Unsupported("A lambda of function [map] that returns a multi-value string is not supported; apply [mv_to_array] to it")
 		}
 		out.T = expr.ArrayOf(body.Type())
 	case expr.LoopFold:

@@ -9,7 +9,7 @@ import (
 
 func lower(s string) string { return strings.ToLower(s) }
 
-// LimitSpec orders groups and keeps some of them.
+// LimitSpec sorts groups and limits their number.
 type LimitSpec struct {
 	Type    string      `json:"type"`
 	Limit   *Whole      `json:"limit"`
@@ -42,7 +42,7 @@ func (l *LimitSpec) read(d *document, m member) error {
 	return nil
 }
 
-// OrderItem orders by one output; on the wire, a bare name is ascending.
+// OrderItem sorts by one output. In JSON, a bare name is ascending.
 type OrderItem struct {
 	Dimension      string     `json:"dimension"`
 	Direction      Word       `json:"direction"`
@@ -60,15 +60,15 @@ func (o *OrderItem) read(d *document, m member) error {
 	return d.fill(m, (*wire)(o))
 }
 
-// Descending reports whether the direction is descending; other words than that, or its beginning,
+// Descending reports whether the direction is descending or a prefix of that word. All other words
 // mean ascending.
 func (o *OrderItem) Descending() bool {
 	d := lower(string(o.Direction))
 	return d != "" && strings.HasPrefix("descending", d)
 }
 
-// OrderingOf is an order of texts: lexicographic, numeric, alphanumeric, strlen, version or
-// natural; "" if none was given. On the wire it is a name or an object with a type.
+// OrderingOf is an order of strings: lexicographic, numeric, alphanumeric, strlen, version or
+// natural; "" if it is absent. In JSON it is a name or an object with a type.
 type OrderingOf string
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -109,7 +109,7 @@ type TopNMetric interface {
 	output() string
 }
 
-// TopNMetricOf holds an order; on the wire, a bare name is that output, the greatest first.
+// TopNMetricOf holds an order. In JSON, a bare name is an output, in descending order.
 type TopNMetricOf struct{ TopNMetric }
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -145,12 +145,12 @@ var metricTypes = map[string]func() TopNMetric{
 	"alphaNumeric":  func() TopNMetric { return &DimensionMetric{Ordering: "alphanumeric"} },
 }
 
-// NumericMetric orders by an output, the greatest first.
+// NumericMetric orders by an output, in descending order.
 type NumericMetric struct {
 	Metric string `json:"metric"`
 }
 
-// InvertedMetric turns another order round.
+// InvertedMetric inverts another order.
 type InvertedMetric struct {
 	Metric TopNMetricOf `json:"metric"`
 }

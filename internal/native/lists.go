@@ -55,8 +55,8 @@ func elementOf(name string) func(args []expr.Expr) (expr.Expr, error) {
 }
 
 // containment calls a function of two lists, of which the second is made one of elements as the
-// first has them.
-func containment(name string) func(args []expr.Expr) (expr.Expr, error) {
+// first has them; unknown is that list where it is NULL.
+func containment(name string, unknown []any) func(args []expr.Expr) (expr.Expr, error) {
 	return func(args []expr.Expr) (expr.Expr, error) {
 		a, err := list(args[0])
 		if err != nil {
@@ -70,54 +70,65 @@ func containment(name string) func(args []expr.Expr) (expr.Expr, error) {
 			return nil, err
 		}
 		if isUnknown(b) {
-			if name == "ARRAY_OVERLAP" {
-				b = &expr.Literal{T: a.Type()}
-			} else {
-				b = &expr.Literal{Value: []any{nil}, T: a.Type().NotNull()}
+			b = &expr.Literal{T: a.Type()}
+			if unknown != nil {
+				b = &expr.Literal{Value: unknown, T: a.Type().NotNull()}
 			}
 		}
 		return call(name, a, b)
 	}
 }
 
-// ofElement calls a function of a list and of what is an element of it; first says that the element
-// is its first argument.
-func ofElement(name string, of, x expr.Expr, first bool) (expr.Expr, error) {
+// added calls a function that makes a list of a list and one more element, which is made what the
+// others are; first says that the element is its first argument.
+func added(name string, of, x expr.Expr, first bool) (expr.Expr, error) {
 	of, err := list(of)
 	if err != nil {
 		return nil, err
 	}
 	x = operand(x)
 	if isUnknown(of) {
-		if name != "ARRAY_APPEND" && name != "ARRAY_PREPEND" {
-			return of, nil
-		}
 		t := x.Type()
 		if isUnknown(x) {
 			t = textType
 		}
 		return &expr.Literal{T: expr.ArrayOf(t)}, nil
 	}
-	switch name {
-	case "ARRAY_OFFSET_OF", "ARRAY_ORDINAL_OF":
-		if x.Type().Base == expr.Array && !x.Type().Multi {
-			return nil, invalid("Function [%s] of native expressions needs a scalar as second argument but got [%s] instead", lower(name), x.Type().Runtime())
-		}
-	case "SCALAR_IN_ARRAY":
-	default:
-		if x.Type().Base == expr.Array && of.Type().Elem().Base != expr.Array {
-			if x, err = number(x); err != nil {
-				return nil, err
-			}
-		}
-		if x, err = convert(x, of.Type().Elem()); err != nil {
+	if x.Type().Base == expr.Array && of.Type().Elem().Base != expr.Array {
+		if x, err = number(x); err != nil {
 			return nil, err
 		}
+	}
+	if x, err = convert(x, of.Type().Elem()); err != nil {
+		return nil, err
 	}
 	if first {
 		return call(name, x, of)
 	}
 	return call(name, of, x)
+}
+
+// placeOf calls a function that finds an element in a list.
+func placeOf(name string) func(args []expr.Expr) (expr.Expr, error) {
+	return func(args []expr.Expr) (expr.Expr, error) {
+		of, err := list(args[0])
+		if err != nil || isUnknown(of) {
+			return of, err
+		}
+		x := operand(args[1])
+		if x.Type().Base == expr.Array && !x.Type().Multi {
+			return nil, invalid("Function [%s] of native expressions needs a scalar as second argument but got [%s] instead", lower(name), x.Type().Runtime())
+		}
+		return call(name, of, x)
+	}
+}
+
+func inList(args []expr.Expr) (expr.Expr, error) {
+	of, err := list(args[1])
+	if err != nil || isUnknown(of) {
+		return of, err
+	}
+	return call("SCALAR_IN_ARRAY", operand(args[0]), of)
 }
 
 // concatenation makes one list of two, with the elements that the first has.

@@ -6,8 +6,8 @@ import (
 	"github.com/hengedb/henge/internal/jsontext"
 )
 
-// MetricFields returns the fields that the expression of an aggregator reads, also of one within
-// it; none where it can't be read.
+// MetricFields returns the fields that the expression of an aggregator reads, including the
+// expression of a nested aggregator. It returns none if the aggregator can't be parsed.
 func MetricFields(aggregator json.RawMessage) []string {
 	var w struct {
 		Expression string          `json:"expression"`

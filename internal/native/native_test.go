@@ -13,6 +13,7 @@ import (
 
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/expr/nativetext"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/plan"
 )
@@ -99,10 +100,10 @@ func TestOutputColumns(t *testing.T) {
 
 func TestFaults(t *testing.T) {
 	for _, c := range []struct{ body, want string }{
-		{`x`, "is no JSON"},
+		{`x`, "is not valid JSON"},
 		{``, "is empty"},
 		{`{"queryType":"scan"`, "ends too early"},
-		{`]`, "is no JSON"},
+		{`]`, "is not valid JSON"},
 		{`{"queryType":"scan","dataSource":"wiki"}`, "intervals can't be null"},
 		{`{"queryType":"timeserie","dataSource":"wiki"}`, "Did you mean [timeseries]?"},
 		{`{"queryType":"timeBoundary"}`, "dataSource can't be null"},
@@ -215,7 +216,7 @@ func TestExpressions(t *testing.T) {
 			t.Errorf("%s: %v", c.text, err)
 			continue
 		}
-		if got := expr.Native(x, nil); got != c.want {
+		if got := nativetext.Format(x, nil); got != c.want {
 			t.Errorf("%s gives %s, want %s", c.text, got, c.want)
 		}
 	}
@@ -236,7 +237,7 @@ func TestExpressionsOverColumns(t *testing.T) {
 			t.Errorf("%s: %v", text, err)
 			continue
 		}
-		if diff := cmp.Diff(want, expr.Native(x, nil)); diff != "" {
+		if diff := cmp.Diff(want, nativetext.Format(x, nil)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", text, diff)
 		}
 	}
@@ -275,7 +276,7 @@ func TestFilters(t *testing.T) {
 			t.Errorf("%s: %v", body, err)
 			continue
 		}
-		if diff := cmp.Diff(want, expr.Native(x, nil)); diff != "" {
+		if diff := cmp.Diff(want, nativetext.Format(x, nil)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", body, diff)
 		}
 	}
@@ -309,8 +310,8 @@ func TestVirtualColumnsDoNotExplode(t *testing.T) {
 	}
 }
 
-// TestQueriesOfPlanners decodes and translates every native query that the reference system's SQL
-// planner shows in the recorded EXPLAINs.
+// TestQueriesOfPlanners decodes and translates every native query that Druid's SQL planner shows in
+// the recorded EXPLAINs.
 func TestQueriesOfPlanners(t *testing.T) {
 	dir := filepath.Join("..", "..", "..", "shared", "golden", "corpus")
 	total := 0

@@ -4,18 +4,15 @@ import (
 	"slices"
 
 	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/expr/catalog"
 	"github.com/hengedb/henge/internal/fault"
 )
 
 // Arithmetic and the functions of numbers.
 
-// computed calls a function of numbers that are all made of type to. One argument that is no number
-// makes the result NULL; of several, what is no number counts as 0.
-func computed(name string, to expr.Type, args []expr.Expr) (expr.Expr, error) {
-	result := doubleType
-	if to == longType && name != "BITWISE_CONVERT_LONG_BITS_TO_DOUBLE" || name == "BITWISE_CONVERT_DOUBLE_TO_LONG_BITS" || name == "$GET_EXPONENT" {
-		result = longType
-	}
+// computed calls a function of numbers that are all made of type to, with a result of another type.
+// One argument that is no number makes the result NULL; of several, what is no number counts as 0.
+func computed(name string, to, result expr.Type, args []expr.Expr) (expr.Expr, error) {
 	texts := 0
 	for i, a := range args {
 		x := operand(a)
@@ -32,7 +29,7 @@ func computed(name string, to expr.Type, args []expr.Expr) (expr.Expr, error) {
 	if texts == 2 {
 		return noNumber(result, args), nil
 	}
-	return expr.NewCall(expr.MustLookup(name), args, fault.Span{})
+	return expr.NewCall(catalog.MustLookup(name), args, fault.Span{})
 }
 
 func one(b bool) int {
@@ -84,7 +81,7 @@ func converted(name string, to func(expr.Expr) (expr.Expr, error), args []expr.E
 		}
 		args[i] = x
 	}
-	fn := expr.MustLookup(name)
+	fn := catalog.MustLookup(name)
 	for _, a := range args {
 		if isNullConstant(a) && fn.RefusesNull {
 			return &expr.Literal{T: longType}, nil
@@ -159,17 +156,18 @@ func ofNumber(name string, args []expr.Expr) (expr.Expr, error) {
 	return call(name, x)
 }
 
-// ofNumbers calls a function of two numbers: whole ones, or else DOUBLEs.
-func ofNumbers(name string, args []expr.Expr) (expr.Expr, error) {
+// ofNumbers calls a function of two numbers: whole ones, or else DOUBLEs. leavesNulls says that the
+// function of SQL leaves a NULL out, which makes the result NULL here.
+func ofNumbers(name string, args []expr.Expr, leavesNulls bool) (expr.Expr, error) {
 	a, b, t, err := twoNumbers(args)
 	if err != nil || t.Base != expr.Invalid {
 		return &expr.Literal{T: t.OrNull(true)}, err
 	}
 	e, err := call(name, a, b)
-	if err != nil || name != "GREATEST" && name != "LEAST" {
+	if err != nil || !leavesNulls {
 		return e, err
 	}
-	return withNulls(e, a, b) // where the function of SQL leaves a NULL out
+	return withNulls(e, a, b)
 }
 
 // twoNumbers makes two whole numbers or two DOUBLEs of arguments; a type says that the result is a

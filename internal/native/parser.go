@@ -5,8 +5,8 @@ import (
 	"strconv"
 )
 
-// The syntax tree of an expression: name, constant, call and lambda. Operators are calls of their
-// signs.
+// The syntax tree of an expression: name, constant, call and lambda. Operators are calls with the
+// symbol of the operator as name.
 type (
 	syntaxNode interface{ position() int }
 	nameNode   struct {
@@ -190,7 +190,7 @@ func (p *parser) long(sign string) (int64, error) {
 	n, err := strconv.ParseInt(sign+p.tok.text, 10, 64)
 	if err != nil {
 		if n, err = strconv.ParseInt(sign+p.tok.text, 0, 64); err != nil {
-			return 0, p.fail(p.tok.at, "[%.50s] is no whole number of 64 bits", p.tok.text)
+			return 0, p.fail(p.tok.at, "[%.50s] is not a 64-bit integer", p.tok.text)
 		}
 	}
 	return n, nil
@@ -210,7 +210,7 @@ func (p *parser) primary() (syntaxNode, error) {
 	case 'd':
 		f, err := strconv.ParseFloat(t.text, 64)
 		if err != nil {
-			return nil, p.fail(t.at, "[%.50s] is no number", t.text)
+			return nil, p.fail(t.at, "[%.50s] is not a number", t.text)
 		}
 		return &constantNode{value: f, at: t.at}, p.advance()
 	case 'q':
@@ -356,7 +356,7 @@ func (p *parser) array(elem string) (syntaxNode, error) {
 			}
 		}
 		if !ok {
-			return nil, p.fail(at, "an array in brackets holds constants only; use array(...)")
+			return nil, p.fail(at, "an array in brackets can contain only constants; use array(...)")
 		}
 		list = append(list, c.value)
 	}

@@ -1,7 +1,6 @@
 package native
 
 import (
-	"encoding/json"
 	"maps"
 	"reflect"
 	"slices"
@@ -15,7 +14,7 @@ import (
 
 // Query is a decoded query. The concrete queries are in this file.
 type Query interface {
-	// Parts returns what all queries have.
+	// Parts returns the members that all queries have.
 	Parts() *Common
 	// check refuses what decodes and makes no sense.
 	check() error
@@ -55,10 +54,10 @@ func TypeOf(q Query) string {
 	return ""
 }
 
-// Common are the members of every query.
+// Common contains the members that all queries have.
 type Common struct {
 	DataSource     DataSourceOf      `json:"dataSource"`
-	Intervals      *Intervals        `json:"intervals"`
+	Intervals      *When             `json:"intervals"`
 	Filter         FilterOf          `json:"filter"`
 	VirtualColumns []VirtualColumnOf `json:"virtualColumns"`
 	Granularity    GranularitySet    `json:"granularity"`
@@ -66,7 +65,7 @@ type Common struct {
 	Context        map[string]Value  `json:"context"`
 }
 
-// Parts returns the members of every query.
+// Parts returns the members that all queries have.
 func (c *Common) Parts() *Common { return c }
 
 // ContextValues returns the query context as JSON values.
@@ -87,12 +86,12 @@ func (c *Common) flag(p *querycontext.Param[bool], fallback bool) bool {
 	return v
 }
 
-// When returns the intervals asked for, sorted and merged; all of time if there are none.
+// When returns the intervals of the query, sorted and merged, or all of time if there are none.
 func (c *Common) When() []chrono.Interval {
 	if c.Intervals == nil {
 		return []chrono.Interval{chrono.Eternity}
 	}
-	return chrono.Condense(slices.Clone(*c.Intervals))
+	return chrono.Condense(slices.Clone(c.Intervals.Intervals))
 }
 
 func (c *Common) checkSource() (err error) {
@@ -149,27 +148,10 @@ func (g *GranularitySet) UnmarshalJSON(text []byte) error {
 		return nil
 	}
 	g.Given = true
-	if err := g.Granularity.UnmarshalJSON(inKnownZone(text)); err != nil {
+	if err := g.Granularity.UnmarshalJSON(text); err != nil {
 		return invalid("%s", err)
 	}
 	return nil
-}
-
-// inKnownZone puts UTC for a time zone that nobody knows, as in all that queries say of zones.
-func inKnownZone(text []byte) []byte {
-	var members map[string]json.RawMessage
-	var zone string
-	if json.Unmarshal(text, &members) != nil || json.Unmarshal(members["timeZone"], &zone) != nil {
-		return text
-	}
-	if _, err := chrono.LoadZone(zone); err == nil {
-		return text
-	}
-	members["timeZone"] = json.RawMessage(`"UTC"`)
-	if known, err := json.Marshal(members); err == nil {
-		return known
-	}
-	return text
 }
 
 // orAll returns the granularity, all if none was given.
@@ -180,7 +162,7 @@ func (g GranularitySet) orAll() chrono.Granularity {
 	return g.Granularity
 }
 
-// Intervals are ranges of time: a list, one text, or an object with a list.
+// Intervals are time ranges: a list, a single string, or an object with a list.
 type Intervals []chrono.Interval
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -188,6 +170,11 @@ func (iv *Intervals) UnmarshalJSON(text []byte) error { return readText(text, iv
 
 func (iv *Intervals) read(d *document, m member) error {
 	if d.opens(m, '{') {
+		if kind, ok, err := d.find(m, "type"); err != nil {
+			return err
+		} else if ok && !d.isNull(kind) && string(d.raw(kind)) != `"intervals"` {
+			return invalid("intervals can't be of type %s: want [intervals]", d.raw(kind))
+		}
 		inner, ok, err := d.find(m, "intervals")
 		switch {
 		case err != nil:
@@ -234,7 +221,7 @@ func (iv *Intervals) read(d *document, m member) error {
 	})
 }
 
-// Grouping are the members of the queries that aggregate.
+// Grouping contains the members of the queries that aggregate.
 type Grouping struct {
 	Aggregations     []AggregatorOf     `json:"aggregations"`
 	PostAggregations []PostAggregatorOf `json:"postAggregations"`
@@ -295,14 +282,14 @@ func repeats(names []string) bool {
 	return false
 }
 
-// Timeseries aggregates per bucket of time.
+// Timeseries aggregates per time bucket.
 type Timeseries struct {
 	Common
 	Grouping
 	Limit Whole `json:"limit"`
 
-	// void says that all aggregates are NULL.
-	void bool
+	// allNull says that all aggregates are NULL.
+	allNull bool
 }
 
 func (q *Timeseries) check() error {
@@ -324,7 +311,8 @@ func (q *Timeseries) check() error {
 	return q.Grouping.check()
 }
 
-// TopN aggregates per value of one dimension and keeps the Threshold best in each bucket of time.
+// TopN aggregates per value of one dimension and keeps the best Threshold values of each time
+// bucket.
 type TopN struct {
 	Common
 	Grouping
@@ -426,14 +414,14 @@ func (q *GroupBy) check() error {
 		}
 		for _, name := range set {
 			if !slices.ContainsFunc(q.Dimensions, func(d DimensionOf) bool { return d.output() == name }) {
-				return invalid("Subtotal spec names [%s], which is no dimension of the query", name)
+				return invalid("Subtotal spec names [%s], which is not a dimension of the query", name)
 			}
 		}
 	}
 	return nil
 }
 
-// Scan gives rows.
+// Scan returns rows.
 type Scan struct {
 	Common
 	Columns      []string    `json:"columns"`
@@ -443,11 +431,11 @@ type Scan struct {
 	OrderBy      []ScanOrder `json:"orderBy"`
 	BatchSize    Whole       `json:"batchSize"`
 	ResultFormat Word        `json:"resultFormat"`
-	// Legacy shows the time as a text, in the first column, which is called LegacyTime.
+	// Legacy returns the time as a string in the first column, which is named LegacyTime.
 	Legacy Flag `json:"legacy"`
 }
 
-// ScanOrder orders by one column.
+// ScanOrder sorts by one column.
 type ScanOrder struct {
 	ColumnName string `json:"columnName"`
 	Order      string `json:"order"`
@@ -539,15 +527,15 @@ func (q *Search) check() error {
 	return nil
 }
 
-// TimeBoundary gives the least and the greatest time, or with Bound minTime or maxTime only one of
-// them.
+// TimeBoundary returns the minimum and the maximum time, or only one of them if Bound is minTime or
+// maxTime.
 type TimeBoundary struct {
 	Common
 	Bound string `json:"bound"`
 }
 
-// Earliest and Latest report whether only that end is wanted. The bound is read without regard to
-// case; another word than these two means both.
+// Earliest and Latest report whether only that bound is requested. The bound is case-insensitive.
+// Any word other than these two requests both.
 func (q *TimeBoundary) Earliest() bool { return strings.EqualFold(q.Bound, "minTime") }
 
 // Latest is the counterpart of Earliest.
@@ -562,18 +550,18 @@ type SegmentMetadata struct {
 	Merge                  Flag       `json:"merge"`
 	AnalysisTypes          *[]string  `json:"analysisTypes"`
 	LenientAggregatorMerge Flag       `json:"lenientAggregatorMerge"`
-	// UsingDefaultInterval says that the last week of data is meant, whatever the intervals.
+	// UsingDefaultInterval requests the last week of data, regardless of the intervals.
 	UsingDefaultInterval Flag `json:"usingDefaultInterval"`
-	// AggregatorMergeStrategy is how aggregators of several segments become one list; AggregatorMerge
-	// reads it.
+	// AggregatorMergeStrategy is the method that merges the aggregators of several segments into one
+	// list. AggregatorMerge parses it.
 	AggregatorMergeStrategy string `json:"aggregatorMergeStrategy"`
 }
 
-// AggregatorMerge is how aggregators of several segments become one list.
+// AggregatorMerge is the method that merges the aggregators of several segments into one list.
 type AggregatorMerge string
 
-// The ways to merge aggregators: nothing where any differ or are not known; without those that
-// differ; those of the first or the last segment that knows them.
+// The merge methods: no aggregators if any differ or are unknown; only the aggregators that do not
+// differ; the aggregators of the first or of the last segment that knows them.
 const (
 	MergeStrict   AggregatorMerge = "strict"
 	MergeLenient  AggregatorMerge = "lenient"
@@ -581,7 +569,7 @@ const (
 	MergeLatest   AggregatorMerge = "latest"
 )
 
-// AggregatorMerge returns how q wants aggregators to be merged.
+// AggregatorMerge returns the method with which q merges aggregators.
 func (q *SegmentMetadata) AggregatorMerge() AggregatorMerge {
 	switch {
 	case q.AggregatorMergeStrategy != "":
@@ -598,7 +586,7 @@ type ColumnSet struct {
 	Columns []string `json:"columns"`
 }
 
-// Has reports whether a column is in the set; a nil set has all.
+// Has reports whether a column is in the set. A nil set contains all columns.
 func (s *ColumnSet) Has(name string) bool {
 	switch {
 	case s == nil || s.Type == "all":
@@ -611,7 +599,7 @@ func (s *ColumnSet) Has(name string) bool {
 
 var analysisTypes = []string{"cardinality", "size", "interval", "aggregators", "minmax", "timestampspec", "querygranularity", "rollup", "projections"}
 
-// Analyses returns what is asked for, by default cardinality, interval and minmax.
+// Analyses returns the requested analyses; the default is cardinality, interval and minmax.
 func (q *SegmentMetadata) Analyses() []string {
 	if q.AnalysisTypes == nil {
 		return []string{"cardinality", "interval", "minmax"}
@@ -652,13 +640,14 @@ func (q *SegmentMetadata) check() error {
 	return nil
 }
 
-// DataSourceMetadata gives the time of the latest row.
+// DataSourceMetadata returns the time of the latest row.
 type DataSourceMetadata struct{ Common }
 
 func (q *DataSourceMetadata) check() error { return q.checkSource() }
 
-// OfSegment returns q over that part of one table's time that a segment has, without what applies
-// to all rows together: the limit, having and subtotals of groups; their post-aggregators are NULL.
+// OfSegment returns q over the part of a table's time that a segment covers, without the operations
+// that apply to all rows together: the limit, having and subtotals of groups. Their
+// post-aggregators are NULL.
 func OfSegment(q Query, table string, visible chrono.Interval) Query {
 	copied := reflect.New(reflect.TypeOf(q).Elem())
 	copied.Elem().Set(reflect.ValueOf(q).Elem())
@@ -676,7 +665,7 @@ func OfSegment(q Query, table string, visible chrono.Interval) Query {
 	if len(within) == 0 {
 		within = Intervals{visible}
 	}
-	c.Intervals = &within
+	c.Intervals = &When{Intervals: within}
 	switch q := out.(type) {
 	case *GroupBy:
 		q.LimitSpec, q.Having, q.SubtotalsSpec = nil, HavingOf{}, nil

@@ -31,13 +31,14 @@ func TestRefusedExpressions(t *testing.T) {
 		{`'\ud83d\u12'`, `Expression ['\ud83d\u12'] is not valid at character [9]: want four hexadecimal digits behind \u`},
 		{"'abc", "Expression ['abc] is not valid at character [1]: a quote is not closed"},
 		{"1 2", "Expression [1 2] is not valid at character [3]: unexpected [2]"},
-		{"added + 9223372036854775808", "Expression [added + 9223372036854775808] is not valid at character [9]: [9223372036854775808] is no whole number of 64 bits"},
-		{"1e999", "Expression [1e999] is not valid at character [1]: [1e999] is no number"},
-		{"[1, added]", "Expression [[1, added]] is not valid at character [1]: an array in brackets holds constants only; use array(...)"},
+		{"added + 9223372036854775808", "Expression [added + 9223372036854775808] is not valid at character [9]: [9223372036854775808] is not " +
+			"a 64-bit integer"},
+		{"1e999", "Expression [1e999] is not valid at character [1]: [1e999] is not a number"},
+		{"[1, added]", "Expression [[1, added]] is not valid at character [1]: an array in brackets can contain only constants; use array(...)"},
 		{"upper(x -> x, 'a')", "Function [upper] of native expressions takes no lambda"},
 		{"map((x, y) -> x, [1])", "The lambda of function [map] of native expressions has [2] parameters, but there are [1] arguments for it"},
-		{"map(x -> tags, [1])", "A lambda of function [map] that gives a multi-value string is not supported; take [mv_to_array] of it"},
-		{"concat('a', x -> x)", "A lambda may only stand as the first argument of a function that takes one"},
+		{"map(x -> tags, [1])", "A lambda of function [map] that returns a multi-value string is not supported; apply [mv_to_array] to it"},
+		{"concat('a', x -> x)", "A lambda is allowed only as the first argument of a function that accepts one"},
 		{"array_offset_of([1], [2])", "Function [array_offset_of] of native expressions needs a scalar as second argument but got [ARRAY<LONG>] instead"},
 		{"array_ordinal_of([1], [2])", "Function [array_ordinal_of] of native expressions needs a scalar as second argument but got [ARRAY<LONG>] instead"},
 		{"timestamp(added)", "Function [timestamp] of native expressions needs a STRING as first argument but got [LONG] instead"},
@@ -50,9 +51,9 @@ func TestRefusedExpressions(t *testing.T) {
 		{"array_append([1])", "Function [array_append] of native expressions requires 2 arguments"},
 		{"lookup(page)", "Function [lookup] of native expressions requires 2 or 3 arguments"},
 		{"map(x -> x)", "Function [map] of native expressions requires 2 arguments"},
-		{"array_length(sketch)", "A value of type [COMPLEX<hyperUnique>] is no array"},
+		{"array_length(sketch)", "A value of type [COMPLEX<hyperUnique>] is not an array"},
 		{"if(added > 1, sketch, nested)", "Values of types [COMPLEX<hyperUnique>] and [COMPLEX<json>] have no common type"},
-		{"cast(added, page)", "Function [cast] of native expressions wants the type as a constant"},
+		{"cast(added, page)", "Function [cast] of native expressions needs a constant type"},
 		{"cast(sketch, 'LONG')", "A value of type [COMPLEX<hyperUnique>] can't be cast to [LONG]"},
 		{"cast(added, 'FLOAT')", "FLOAT types are not supported in native expressions; take DOUBLE"},
 		{"cast([1, 2], 'LONG')", "A value of type [ARRAY<LONG>] can't be cast to [LONG]"},
@@ -64,7 +65,7 @@ func TestRefusedExpressions(t *testing.T) {
 		{"reverse(added)", "Function [reverse] of native expressions needs a STRING argument but got [LONG] instead"},
 		{"left(page, -1)", "Function [left] of native expressions needs a number that is not negative"},
 		{"right(page, -1)", "Function [right] of native expressions needs a number that is not negative"},
-		{"json_value(nested, '$.a', page)", "Function [json_value] of native expressions wants the type as a constant"},
+		{"json_value(nested, '$.a', page)", "Function [json_value] of native expressions needs a constant type"},
 		{"frobnicate(1)", "Function [frobnicate] of native expressions is not defined"},
 		{strings.Repeat("(", 300) + "1", "Expression [" + strings.Repeat("(", 200) + "] is not valid at character [126]: it nests deeper than [250] levels"},
 		{strings.Repeat(" ", maxExpressionBytes) + "1", "Expression is longer than [1048576] bytes"},
@@ -163,11 +164,13 @@ func TestRefusedAggregators(t *testing.T) {
 		{`{"type":"cardinality","name":"a","fields":[null]}`, "A dimension can't be null"},
 		{`{"type":"HLLSketchBuild","name":"a","fieldName":"ks"}`, "Aggregator [a] of type [HLLSketchBuild] can't take the column [ks] of type [COMPLEX<hyperUnique>]"},
 		{`{"type":"thetaSketch","name":"a","fieldName":"ks"}`, "Aggregator [a] of type [thetaSketch] can't take the column [ks] of type [COMPLEX<hyperUnique>]"},
-		{`{"type":"HLLSketchMerge","name":"a","fieldName":"page"}`, "Aggregator [a] of type [HLLSketchMerge] merges sketches, which column [page] of type [VARCHAR] has none of"},
+		{`{"type":"HLLSketchMerge","name":"a","fieldName":"page"}`, "Aggregator [a] of type [HLLSketchMerge] merges sketches, but column " +
+			"[page] of type [VARCHAR] has no sketches"},
 		{`{"type":"tDigestSketch","name":"a"}`, "Aggregator [a] of type [tDigestSketch] must have a fieldName"},
 		{`{"type":"expression","name":"a","fields":["added","score"],"initialValue":"0","fold":"__acc + added"}`, "Aggregator [a] of type [expression] must have a single input field if no combine expression is supplied"},
 		{`{"type":"expression","name":"a","fields":["added"],"initialValue":"0","fold":"__acc + added","combine":"max(__acc, a)"}`, "Aggregator [a] of type [expression] folds by [__acc + added] but combines by [max(__acc, a)], which is not supported"},
-		{`{"type":"expression","name":"a","fields":["added"],"initialValue":"[1]","fold":"__acc + added"}`, "Aggregator [a] of type [expression] begins with [[1]], which is no number"},
+		{`{"type":"expression","name":"a","fields":["added"],"initialValue":"[1]","fold":"__acc + added"}`, "Aggregator [a] of type " +
+			"[expression] starts with [[1]], which is not a number"},
 		{`{"type":"expression","name":"a","fields":["tags"],"initialValue":"''","fold":"concat(__acc, tags)"}`, "Aggregator [a] of type [expression] folds the multi-value column [tags] by [concat(__acc, tags)], which is not supported"},
 		{`{"type":"expression","name":"a","fields":["page"],"initialValue":"null","fold":"concat(__acc, page)"}`, "Aggregator [a] of type [expression] begins with a NULL of no type, which is not supported; take, for example, [cast(null, 'LONG')]"},
 		{`{"type":"grouping","name":"a","groupings":["0"` + grouped.String() + `]}`, "Aggregator [a] of type [grouping] can't have more than [62] dimensions"},
@@ -182,7 +185,7 @@ func TestRefusedPostAggregators(t *testing.T) {
 		{`{"type":"arithmetic","name":"p","fn":"mod","fields":[{"type":"fieldAccess","fieldName":"n"},{"type":"fieldAccess","fieldName":"n"}]}`, "Post-aggregator [p] has the unknown fn [mod]. Known are [+, -, *, /, quotient, pow]"},
 		{`{"type":"constant","name":"p"}`, "Post-aggregator [p] has no value"},
 		{`{"type":"doubleGreatest","name":"p","fields":[]}`, "Post-aggregator [p] needs fields"},
-		{`{"type":"min","name":"p","fieldName":"h"}`, "Post-aggregator [p] wants [h], which is no aggregator of the query"},
+		{`{"type":"min","name":"p","fieldName":"h"}`, "Post-aggregator [p] refers to [h], which is not an aggregator of the query"},
 		{`{"type":"quantile","name":"p","fieldName":"n"}`, "Post-aggregator of type [quantile] needs [probability]"},
 		{`{"type":"arrayOfDoublesSketchTTest","name":"p","fields":[{"type":"fieldAccess","fieldName":"n"}]}`, "Post-aggregator [p] of type [arrayOfDoublesSketchTTest] must have two fields, not [1]"},
 		{`{"type":"quantilesDoublesSketchToHistogram","name":"p","field":{"type":"fieldAccess","fieldName":"n"},"splitPoints":[1],"numBins":3}`, "Post-aggregator [p] of type [quantilesDoublesSketchToHistogram] can't have both splitPoints and numBins"},
@@ -203,7 +206,7 @@ func TestRefusedPostAggregators(t *testing.T) {
 
 func TestRefusedHavings(t *testing.T) {
 	testRefusals(t, `{"queryType":"groupBy","dataSource":"wiki","intervals":[],"granularity":"all","dimensions":["page"],"aggregations":[{"type":"count","name":"n"}],"having":%s}`, []refusal{
-		{`{"type":"greaterThan","aggregation":"n","value":"many"}`, "Having of type [greaterThan] wants a number and not [many]"},
+		{`{"type":"greaterThan","aggregation":"n","value":"many"}`, "Having of type [greaterThan] needs a number, not [many]"},
 		{`{"type":"filter"}`, "Having of type [filter] needs a filter"},
 		{`{"type":"not"}`, "A having condition can't be null"},
 		{`{"type":"and","havingSpecs":[null]}`, "A having condition can't be null"},
@@ -268,9 +271,9 @@ func TestRefusedQueries(t *testing.T) {
 		{`{"queryType":"groupBy","dataSource":"wiki","intervals":[],"granularity":"all","dimensions":["page"],"limitSpec":{"type":"default","offset":-1}}`, "offset[-1] must be >= 0"},
 		{`{"queryType":"groupBy","dataSource":"wiki","intervals":[],"granularity":"all","dimensions":["page"],"limitSpec":{"type":"default","columns":[{"dimension":"page","dimensionOrder":"upward"}]}}`, "ordering [upward] is unknown. Known are [alphanumeric, lexicographic, natural, numeric, strlen, version]"},
 		{`{"queryType":"groupBy","dataSource":"wiki","intervals":[],"granularity":"all","dimensions":["page"],"limitSpec":{"type":"default","columns":[{"dimension":"page","dimensionOrder":[]}]}}`, "ordering must be a name or an object with a type"},
-		{`{"queryType":"groupBy","dataSource":"wiki","intervals":[],"granularity":"all","dimensions":["page"],"subtotalsSpec":[["tags"]]}`, "Subtotal spec names [tags], which is no dimension of the query"},
+		{`{"queryType":"groupBy","dataSource":"wiki","intervals":[],"granularity":"all","dimensions":["page"],"subtotalsSpec":[["tags"]]}`, "Subtotal spec names [tags], which is not a dimension of the query"},
 		{`{"queryType":"groupBy","dataSource":"wiki","intervals":[],"granularity":"all","dimensions":["page"],"subtotalsSpec":[null]}`, "subtotalsSpec can't hold null"},
-		{`{"queryType":"groupBy","dataSource":"wiki","intervals":[],"granularity":"all","dimensions":["page"],"context":{"fudgeTimestamp":"noon"}}`, "Query context [fudgeTimestamp] is [noon], which is no number of milliseconds"},
+		{`{"queryType":"groupBy","dataSource":"wiki","intervals":[],"granularity":"all","dimensions":["page"],"context":{"fudgeTimestamp":"noon"}}`, "Query context [fudgeTimestamp] is [noon], which is not a number of milliseconds"},
 		{`{"queryType":"search","dataSource":"wiki","intervals":[],"limit":-1}`, "limit can't be negative, but is [-1]"},
 		{`{"queryType":"search","dataSource":"wiki","intervals":[],"searchDimensions":[null]}`, "searchDimensions can't hold null"},
 		{`{"queryType":"search","dataSource":"wiki","intervals":[],"sort":{"type":"upward"}}`, "ordering [upward] is unknown. Known are [alphanumeric, lexicographic, natural, numeric, strlen, version]"},
@@ -281,4 +284,22 @@ func TestRefusedQueries(t *testing.T) {
 		{`{"queryType":"segmentMetadata","dataSource":"wiki","aggregatorMergeStrategy":"latest","lenientAggregatorMerge":true}`, "Both lenientAggregatorMerge [true] and aggregatorMergeStrategy [latest] are set. Only aggregatorMergeStrategy is needed"},
 		{`{"queryType":"segmentMetadata","dataSource":"wiki","analysisTypes":["weight"]}`, "analysisType [weight] is unknown. Known are [cardinality size interval aggregators minmax timestampspec querygranularity rollup projections]"},
 	})
+}
+
+// A time zone that does not exist is refused wherever a query has one: buckets of another zone
+// would be silently wrong.
+func TestUnknownZonesAreRefused(t *testing.T) {
+	const refused = "Time zone [Europe/Berlim] is not recognised: expected a name such as Europe/Berlin, UTC, or an offset such as +05:30"
+	for _, members := range []string{
+		`"granularity":{"type":"period","period":"P1D","timeZone":"Europe/Berlim"},"dimensions":[]`,
+		`"granularity":"all","dimensions":[{"type":"extraction","dimension":"__time","outputName":"t","extractionFn":
+			{"type":"timeFormat","format":"yyyy","timeZone":"Europe/Berlim"}}]`,
+		`"granularity":"all","dimensions":[{"type":"extraction","dimension":"__time","outputName":"t","extractionFn":
+			{"type":"timeFormat","granularity":{"type":"period","period":"P1D","timeZone":"Europe/Berlim"}}}]`,
+	} {
+		_, err := translated(t, `{"queryType":"groupBy","dataSource":"wiki","intervals":["2020/2021"],`+members+`}`)
+		if err == nil || !strings.Contains(err.Error(), refused) {
+			t.Errorf("%s: %v, want %s", members, err, refused)
+		}
+	}
 }

@@ -40,6 +40,9 @@ var required = map[string]map[string][]string{
 	"Aggregator": aggregatorMembers(),
 	"Post-aggregator": {
 		"expression":                {"expression"},
+		"stddev":                    {"name", "fieldName"},
+		"zscore2sample":             {"name", "successCount1", "sample1Size", "successCount2", "sample2Size"},
+		"pvalue2tailedZtest":        {"name", "zScore"},
 		"quantile":                  {"probability"},
 		"quantileFromTDigestSketch": {"fraction"},
 	},
@@ -81,7 +84,7 @@ func aggregatorMembers() map[string][]string {
 		switch {
 		case d.summed():
 			out[name] = []string{"name", "fieldName|expression"}
-		case d.name != "COUNT":
+		case !d.function().Counts:
 			out[name] = []string{"name", "fieldName"}
 		}
 	}

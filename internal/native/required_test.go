@@ -83,7 +83,7 @@ func TestPartsWithoutWhatTheyNeed(t *testing.T) {
 		{`{"queryType":"groupBy","dataSource":"wiki","intervals":["2015/2016"],"granularity":"all","having":{"type":"dimSelector",` +
 			`"value":"x"}}`, "Having of type [dimSelector] needs [dimension]"},
 		{`{"queryType":"groupBy","dataSource":"wiki","intervals":["2015/2016"],"granularity":"all","aggregations":[{"type":"count","name":"c"}],` +
-			`"having":{"type":"greaterThan","aggregation":"c","value":"x"}}`, "wants a number and not [x]"},
+			`"having":{"type":"greaterThan","aggregation":"c","value":"x"}}`, "needs a number, not [x]"},
 		{`{"queryType":"segmentMetadata","dataSource":"wiki","toInclude":{"type":"list"}}`, "toInclude of type [list] needs [columns]"},
 	} {
 		q, err := Decode([]byte(c.body))

@@ -157,7 +157,7 @@ func (s *scope) asShown(v VirtualColumn) (x expr.Expr, declared expr.Type, err e
 	return nil, declared, nil
 }
 
-// LegacyTime is the name of the column with the time in scans of old clients.
+// LegacyTime is the name of the time column in scans of old clients.
 const LegacyTime = "timestamp"
 
 // isLegacyTime reports whether a column of q is the time as old clients know it.
@@ -198,7 +198,7 @@ func (s *scope) legacyTime(asLong bool) (expr.Expr, error) {
 	return call("TIME_FORMAT", x, textLiteral("yyyy-MM-dd'T'HH:mm:ss.SSS'Z'"), textLiteral("UTC"))
 }
 
-// Ordered reports whether the rows are wanted in an order.
+// Ordered reports whether the query requests an order of the rows.
 func (q *Scan) Ordered() bool { return len(q.order()) > 0 }
 
 // order is by what the rows are sorted; none: as they come.

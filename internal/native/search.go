@@ -12,11 +12,10 @@ import (
 // cut to limits of that size or more only.
 const defaultSearchLimit = 1000
 
-// CutsBuckets reports whether the limit holds for the hits that the chunks of a bucket have
-// together.
+// CutsBuckets reports whether the limit applies to the combined hits of all chunks of a bucket.
 func (q *Search) CutsBuckets() bool { return q.ResultLimit() >= defaultSearchLimit }
 
-// ResultLimit is how many values a search gives per bucket of time.
+// ResultLimit returns the maximum number of values that a search returns per time bucket.
 func (q *Search) ResultLimit() int64 {
 	if q.Limit <= 0 {
 		return defaultSearchLimit

@@ -2,7 +2,7 @@ package native
 
 import "slices"
 
-// SearchQuery finds text in text. The concrete queries are in this file.
+// SearchQuery searches for text in strings. The concrete queries are in this file.
 type SearchQuery interface{ searchQuery() }
 
 // SearchQueryOf holds a search query, or nil.
@@ -30,25 +30,25 @@ var searchQueryTypes = map[string]func() SearchQuery{
 	"all":                  func() SearchQuery { return new(AllSearch) },
 }
 
-// ContainsSearch looks for Value. Only the type contains can be made to mind case.
+// ContainsSearch searches for Value. Only the type "contains" can be case-sensitive.
 type ContainsSearch struct {
 	Type          string  `json:"type"`
 	Value         *string `json:"value"`
 	CaseSensitive *Flag   `json:"caseSensitive"`
 }
 
-// FragmentSearch looks for all of Values.
+// FragmentSearch searches for all of Values.
 type FragmentSearch struct {
 	Values        []*string `json:"values"`
 	CaseSensitive *Flag     `json:"caseSensitive"`
 }
 
-// RegexSearch looks for a match of Pattern.
+// RegexSearch searches for a match of Pattern.
 type RegexSearch struct {
 	Pattern string `json:"pattern"`
 }
 
-// AllSearch is satisfied by everything.
+// AllSearch matches everything.
 type AllSearch struct{}
 
 func (*ContainsSearch) searchQuery() {}

@@ -27,9 +27,9 @@ type SketchAggregator struct {
 	NominalEntries *Whole   `json:"nominalEntries"`
 	MetricColumns  []string `json:"metricColumns"`
 	NumberOfValues *Whole   `json:"numberOfValues"`
-	// MaxStreamLength is for memory that is set aside, which nothing here is.
+	// MaxStreamLength sizes preallocated memory. It has no effect, because no memory is preallocated.
 	MaxStreamLength *Whole `json:"maxStreamLength"`
-	// ThetaInput and HyperInput say that the column of an ingestion holds sketches.
+	// ThetaInput and HyperInput mark an input column of an ingestion that contains sketches.
 	ThetaInput Flag `json:"isInputThetaSketch"`
 	HyperInput Flag `json:"isInputHyperUnique"`
 }
@@ -185,7 +185,8 @@ func (d sketchAggregator) argument(a *SketchAggregator, x expr.Expr) (expr.Expr,
 	case sketches:
 		return x, nil
 	case d.typ == hllName && d.merges && !missing:
-		return nil, fault.InvalidInput("Aggregator [%s] of type [%s] merges sketches, which column [%s] of type [%s] has none of", a.Name, a.Type,
+		return nil, fault.InvalidInput("Aggregator [%s] of type [%s] merges sketches, but column [%s] of type [%s] has no "+
+			"sketches", a.Name, a.Type,
 			a.FieldName, t)
 	case d.merges: // columns without sketches add nothing
 		return &expr.Literal{T: expr.ComplexOf(d.typ)}, nil
@@ -224,7 +225,7 @@ func (a *SketchAggregator) params(d sketchAggregator, ingesting bool) (string, [
 	case "quantilesDoublesSketch":
 		return d.name, []any{number(a.K, 128)}, nil
 	case "KllDoublesSketch", "KllFloatsSketch":
-		if !ingesting { // the reference takes the k of a query and leaves it at that
+		if !ingesting { // quirk Q008: Druid takes the k of a query and leaves it at that
 			return d.name, []any{int64(200)}, nil
 		}
 		return d.name, []any{number(a.K, 200)}, nil
@@ -245,8 +246,11 @@ func finished(a Aggregator, x expr.Expr) (expr.Expr, error) {
 	case *FilteredAggregator:
 		return finished(a.Aggregator.Aggregator, x)
 	case *SimpleAggregator:
-		if a.Type == "doubleMean" { // over nothing it is 0, as in the reference
+		if isMean(a) { // quirk Q008: over nothing it is 0, as in Druid
 			return call("COALESCE", x, &expr.Literal{Value: 0.0, T: expr.Of(expr.Double).NotNull()})
+		}
+		if simpleAggregators[a.Type].times {
+			return timeText(x)
 		}
 		if simpleAggregators[a.Type].cast == expr.Float {
 			return cast(x, expr.Of(expr.Float))

@@ -2,7 +2,7 @@ package native
 
 import "testing"
 
-// A query's k of a KLL sketch means nothing to the reference, that of a load does.
+// A query's k of a KLL sketch means nothing to Druid, that of a load does.
 func TestSizeOfKLLSketches(t *testing.T) {
 	k := Whole(16)
 	for _, typ := range []string{"KllDoublesSketch", "KllFloatsSketch"} {

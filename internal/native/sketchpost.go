@@ -9,7 +9,7 @@ import (
 	"github.com/hengedb/henge/internal/expr"
 )
 
-// SketchPost asks something of a sketch, or combines sketches.
+// SketchPost computes a value from a sketch, or combines sketches.
 type SketchPost struct {
 	Type           string             `json:"type"`
 	Name           string             `json:"name"`
@@ -133,8 +133,8 @@ func init() { // posts nest, so the table refers to itself
 }
 
 // needsName reports whether a post-aggregator of sketches must have a name, also as the field of
-// another: the reference asks for it unless they are of HLL sketches, or make one of theta sketches
-// or its text.
+// another: Druid asks for it unless they are of HLL sketches, or make one of theta sketches or its
+// text. See quirk Q008.
 func needsName(post string) bool {
 	switch post {
 	case "thetaSketchToString", "thetaSketchConstant", "thetaSketchSetOp", "sketchSetOper":
@@ -240,7 +240,8 @@ func thetaSetOp(s *scope, p *SketchPost) (expr.Expr, error) {
 	return s.ofFields(p, 2, "THETA_SKETCH_"+operation, []expr.Expr{wholeLiteral(p.Size, 16384)}, nil)
 }
 
-// textOfSketch describes a sketch; one that a set operation made is another class of the reference.
+// textOfSketch describes a sketch; one that a set operation made is another class of Druid. See
+// quirk Q008.
 func textOfSketch(name, ofSets string) func(*scope, *SketchPost) (expr.Expr, error) {
 	return func(s *scope, p *SketchPost) (expr.Expr, error) {
 		if of, ok := p.Field.PostAggregator.(*SketchPost); ok && slices.Contains([]string{"thetaSketchSetOp", "sketchSetOper", "arrayOfDoublesSketchSetOp"}, of.Type) {

@@ -6,7 +6,7 @@ import (
 )
 
 // SummaryAggregator builds a t-digest, a histogram or a Bloom filter of a column, or merges a
-// column of such. Its result is what it builds.
+// column of them. Its result is the structure itself.
 type SummaryAggregator struct {
 	Type          string      `json:"type"`
 	Name          string      `json:"name"`
@@ -87,7 +87,8 @@ func (a *SummaryAggregator) params() []any {
 	return []any{whole(a.Resolution, 50)}
 }
 
-// HistogramPost asks an approximate or a fixed buckets histogram, which is another output.
+// HistogramPost computes a value from an approximate histogram or a fixed buckets histogram, which
+// is another output.
 type HistogramPost struct {
 	Type          string   `json:"type"`
 	Name          string   `json:"name"`
@@ -119,8 +120,8 @@ func (s *scope) histogramPost(p *HistogramPost) (expr.Expr, error) {
 	return call(histogramPosts[p.Type], args...)
 }
 
-// BloomFilter is true where a Bloom filter, as base64, may have the value of the column. NULL is a
-// value like others.
+// BloomFilter is true if a base64 Bloom filter may contain the value of the column. NULL is treated
+// like any other value.
 type BloomFilter struct {
 	Dimension    string       `json:"dimension"`
 	Filter       string       `json:"bloomKFilter"`

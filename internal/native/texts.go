@@ -2,6 +2,7 @@ package native
 
 import (
 	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/expr/stringfn"
 	"github.com/hengedb/henge/internal/fault"
 )
 
@@ -30,7 +31,7 @@ func like(args []expr.Expr) (expr.Expr, error) {
 	if isNullConstant(x) {
 		return &expr.Literal{T: boolType}, nil
 	}
-	return expr.NewLike(x, args[1], escape, false, fault.Span{})
+	return stringfn.NewLike(x, args[1], escape, false, fault.Span{})
 }
 
 // ofPattern calls a function of a text and a regular expression.
@@ -80,13 +81,14 @@ func reverse(args []expr.Expr) (expr.Expr, error) {
 	return ofTexts("REVERSE", args)
 }
 
-// textAndCount calls a function of a text and a number.
-func textAndCount(name string) func(args []expr.Expr) (expr.Expr, error) {
+// textAndCount calls a function of a text and a number, which must not be negative if counted says
+// so.
+func textAndCount(name string, counted bool) func(args []expr.Expr) (expr.Expr, error) {
 	return func(args []expr.Expr) (expr.Expr, error) {
 		if err := convertEach(args, text, long); err != nil {
 			return nil, err
 		}
-		if l, ok := args[1].(*expr.Literal); ok && name != "REPEAT" {
+		if l, ok := args[1].(*expr.Literal); ok && counted {
 			if k, isLong := l.Value.(int64); isLong && k < 0 {
 				return nil, invalid("Function [%s] of native expressions needs a number that is not negative", lower(name))
 			}
@@ -163,7 +165,7 @@ func trim(side string, args []expr.Expr) (expr.Expr, error) {
 	if len(args) == 2 {
 		set = args[1]
 	}
-	return expr.NewTrim(side, set, x, fault.Span{})
+	return stringfn.NewTrim(side, set, x, fault.Span{})
 }
 
 func jsonValue(args []expr.Expr) (expr.Expr, error) {
@@ -171,7 +173,7 @@ func jsonValue(args []expr.Expr) (expr.Expr, error) {
 	if len(args) == 3 {
 		name, ok := constantText(args[2])
 		if !ok {
-			return nil, invalid("Function [json_value] of native expressions wants the type as a constant")
+			return nil, invalid("Function [json_value] of native expressions needs a constant type")
 		}
 		var err error
 		if t, err = parseType(name); err != nil {

@@ -12,38 +12,39 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// Catalog knows the datasources.
+// Catalog resolves datasources.
 type Catalog interface {
-	// Table returns the plan that reads a datasource as the user sees it, time first; nil if there is
-	// no such datasource.
+	// Table returns the plan that reads a datasource as the user sees it, time first, or nil if the
+	// datasource does not exist.
 	Table(ctx context.Context, name string) (plan.Node, error)
-	// Metrics returns the names of those columns of a datasource that ingestion aggregated.
+	// Metrics returns the names of the columns of a datasource that ingestion aggregated.
 	Metrics(name string) []string
-	// Lookup returns the columns of a lookup, k and v; the fault says why it can't be used.
+	// Lookup returns the columns of a lookup, k and v. The fault says why the lookup can't be used.
 	Lookup(name string) ([]plan.Column, error)
-	// Chunks returns the times that the visible segments of a datasource in the intervals are of.
+	// Chunks returns the intervals of the visible segments of a datasource within the intervals.
 	Chunks(name string, intervals []chrono.Interval) []chrono.Interval
 }
 
 // Plan is a translated query. Column 0 of the plans of timeseries, topN, groupBy and search is the
-// time of the row's bucket; behind it come the dimensions, aggregators and post-aggregators under
-// their names, of a search dimension, value and count. The plan of a timeBoundary has the least and
-// the greatest time, NULL without rows; that of a scan the columns asked for.
+// time of the bucket. The dimensions, aggregators and post-aggregators follow under their names; a
+// search returns dimension, value and count. The plan of a timeBoundary contains the minimum and
+// the maximum time, NULL if there are no rows. The plan of a scan contains the requested columns.
 type Plan struct {
 	Node plan.Node
-	// Unknown names the columns of a scan whose type nothing says, as of those that nothing has.
+	// Unknown names the columns of a scan whose type is not known, for example columns that do not
+	// exist.
 	Unknown map[string]bool
-	// Declared has the native types that virtual columns of a scan are said to have where their values
-	// have others.
+	// Declared contains the declared native types of virtual columns of a scan whose values have
+	// another type.
 	Declared map[string]string
-	// Shown is how many columns of a scan are those asked for: behind them may stand the time of the
-	// row. Time is the number of the column that has it, -1: none. All rows of a table in the order of
-	// time have it.
+	// Shown is the number of requested columns of a scan; the time of the row may follow them. Time is
+	// the index of the time column, -1: there is none. All rows of a table that is read in time order
+	// have it.
 	Shown, Time int
 }
 
-// Translate makes a plan of a query about rows. Faults say what in the query is wrong or not
-// supported.
+// Translate returns the plan of a query that reads rows. Faults say what in the query is invalid or
+// not supported.
 func Translate(ctx context.Context, q Query, catalog Catalog) (*Plan, error) {
 	t := &translator{ctx: ctx, catalog: catalog, oneValue: !q.Parts().flag(querycontext.MultiValueGroup, true)}
 	if s, ok := q.(*Scan); ok {

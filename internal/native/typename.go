@@ -6,7 +6,7 @@ import (
 	"github.com/hengedb/henge/internal/expr"
 )
 
-// TypeName is the name of a type, "" if none is given, or one that nobody knows.
+// TypeName is the name of a type, "" if it is absent or unknown.
 type TypeName string
 
 // UnmarshalJSON implements json.Unmarshaler.

@@ -29,7 +29,7 @@ var virtualTypes = map[string]func() VirtualColumn{
 	"mv-filtered":  func() VirtualColumn { return new(FilteredColumn) },
 }
 
-// ExpressionColumn is an expression, converted to OutputType if that is given.
+// ExpressionColumn is an expression, converted to OutputType if one is given.
 type ExpressionColumn struct {
 	Name       string   `json:"name"`
 	Expression string   `json:"expression"`
@@ -79,8 +79,8 @@ func (c *NestedColumn) JSONPath() string {
 	return b.String()
 }
 
-// FilteredColumn keeps the listed values of a multi-value column, or with IsAllowList false the
-// others.
+// FilteredColumn keeps the listed values of a multi-value column, or all other values if
+// IsAllowList is false.
 type FilteredColumn struct {
 	Name        string      `json:"name"`
 	Delegate    DimensionOf `json:"delegate"`
@@ -88,7 +88,7 @@ type FilteredColumn struct {
 	IsAllowList *Flag       `json:"isAllowList"`
 }
 
-// Name returns the name of the column; it is one.
+// Name returns the name of the column.
 func (v VirtualColumnOf) Name() string { return v.output() }
 
 func (c *ExpressionColumn) output() string { return c.Name }

@@ -11,6 +11,8 @@ const (
 	keyQueryID contextKey = iota
 	keyTaskID
 	keyTrace
+	keySpan
+	keyTracer
 )
 
 // WithQueryID returns a context of the query with this id.

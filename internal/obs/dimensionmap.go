@@ -6,23 +6,23 @@ import (
 	"slices"
 )
 
-// DimensionMap says which metrics scrapers see, and with which dimensions
-// (service.emitter.prometheus.dimensionMapPath). The key of a metric is its name, or if it is
-// measured by several services that of one, a dash and the name:
+// DimensionMap defines which metrics are exported to scrapers, and with which dimensions
+// (service.emitter.prometheus.dimensionMapPath). The key is the name of a metric. If several
+// services measure it, the key may also be the name of one of the services, a dash and the name:
 // [service/historical-segment/count].
 type DimensionMap map[string]MappedMetric
 
-// MappedMetric is how scrapers see a metric.
+// MappedMetric defines how a metric is exported.
 type MappedMetric struct {
 	Dimensions []string `json:"dimensions"`
 	// Type is "count", "gauge" or "timer".
 	Type string `json:"type"`
-	// Factor is what the milliseconds of a timer are divided by; 0: 1,000, which makes seconds.
+	// Factor is the divisor of the milliseconds of a timer; 0: 1,000, which converts them to seconds.
 	Factor float64 `json:"conversionFactor"`
 	Help   string  `json:"help"`
 }
 
-// ParseDimensionMap reads a map from JSON.
+// ParseDimensionMap parses a map in JSON.
 func ParseDimensionMap(text []byte) (DimensionMap, error) {
 	m := DimensionMap{}
 	if err := json.Unmarshal(text, &m); err != nil {

@@ -1,14 +1,14 @@
-// Package obs carries who is asking through the program and out to logs, traces and metrics.
+// Package obs propagates the ids of queries and tasks through the program, and writes logs, traces
+// and metrics.
 //
-// The edge puts the id of a query or task, and the W3C trace context of the request, into the
-// context once (WithQueryID, WithTaskID, Extract). Every record that is logged with that context
-// shows them, and Inject hands the trace on to the next role. NewLogger and NewRegistry are called
-// once, by main, and their results handed down: there is no global logger or registry.
+// The edge stores the id of a query or task, and the W3C trace context of the request, in the
+// context once (WithQueryID, WithTaskID, Extract). Log records with that context contain them, and
+// Inject adds the trace context to requests to other processes. Only main calls NewLogger and
+// NewRegistry and passes their results down: there is no global logger or registry.
 //
-// A Monitor takes what roles measure in the words of the interface (segment/count,
-// compact/task/count, ...), answers scrapes with it and sends it as events through an Emitter: to
-// the log or to a receiver over HTTP.
+// A Monitor receives the metrics of roles under the names of the public interface (segment/count,
+// compact/task/count, ...). It serves them to scrapers and sends them as events through an Emitter:
+// to the log or to a receiver over HTTP.
 //
-// What is measured is declared beside the component that measures it; what is logged are slog
-// attributes at the call.
+// Metrics are declared beside the component that measures them; log messages have slog attributes.
 package obs

@@ -14,22 +14,22 @@ import (
 	"time"
 )
 
-// Event is a metric, or an alert, as it is sent to others (spec/cluster.md, section 19).
+// Event is a metric or an alert in the form in which it is emitted.
 type Event struct {
 	Time                   time.Time
 	Service, Host, Version string
 	Metric                 string
 	Value                  float64
-	// Dims are names and values in turn.
+	// Dims are alternating names and values.
 	Dims []string
-	// Alert is the sentence of an alert, and Data what it is about; then there is no metric.
+	// Alert is the sentence of an alert, and Data its details. An alert has no metric.
 	Alert string
 	Data  map[string]any
 }
 
 const timeFormat = "2006-01-02T15:04:05.000Z"
 
-// MarshalJSON writes the event with its dimensions as members of their own.
+// MarshalJSON returns the event with its dimensions as members.
 func (e Event) MarshalJSON() ([]byte, error) {
 	if e.Alert != "" {
 		return json.Marshal(struct {
@@ -81,8 +81,7 @@ func (e Event) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// Emitter sends events somewhere. Emit is called from one goroutine at a time and does not keep the
-// slice.
+// Emitter emits events. Emit is called by one goroutine at a time and does not retain the slice.
 type Emitter interface {
 	Emit(ctx context.Context, events []Event) error
 }
@@ -108,10 +107,10 @@ func (l LogEmitter) Emit(ctx context.Context, events []Event) error {
 	return nil
 }
 
-// HTTPEmitter posts events as a JSON list.
+// HTTPEmitter posts events as a JSON array.
 type HTTPEmitter struct {
 	URL string
-	// Timeout bounds one request.
+	// Timeout is the timeout of one request.
 	Timeout time.Duration
 	Client  *http.Client
 }
@@ -155,7 +154,7 @@ func (h HTTPEmitter) post(ctx context.Context, events []Event) error {
 	return err
 }
 
-// Emitters sends to all of them.
+// Emitters emits to all of its emitters.
 type Emitters []Emitter
 
 // Emit implements Emitter.

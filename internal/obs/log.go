@@ -9,13 +9,13 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// LogOptions says how the log is written. The zero value is text at level info.
+// LogOptions define the format of the log. The zero value is text at level info.
 type LogOptions struct {
 	Format string // "text" or "json"; empty is text
 	Level  string // "debug", "info", "warn" or "error", in any case; empty is info
 }
 
-// Validate returns an InvalidInput fault that names the option which is not as above.
+// Validate returns an InvalidInput fault that names an invalid option.
 func (o LogOptions) Validate() error {
 	_, err := o.level()
 	if err == nil && o.Format != "" && o.Format != "text" && o.Format != "json" {
@@ -39,8 +39,8 @@ func (o LogOptions) level() (slog.Level, error) {
 	}
 }
 
-// NewLogger returns a logger to w whose records also show the query, task and trace of their
-// context. Records of one logger and of those made from it are written whole, one after the other.
+// NewLogger returns a logger to w whose records also contain the query, task and trace of their
+// context. Records of the logger, and of loggers derived from it, are written atomically.
 func NewLogger(w io.Writer, o LogOptions) (*slog.Logger, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err

@@ -13,8 +13,8 @@ import (
 // of any length.
 const maxLogText = 4 << 10
 
-// Masked returns a handler whose records have no secrets, neither those of their context nor those
-// that a text gives away, and no text above 4 KiB. That a text can't end its line is up to h.
+// Masked returns a handler that masks secrets in records, both the secrets of their context and
+// secrets recognizable in text, and truncates text longer than 4 KiB. h must escape line breaks.
 func Masked(h slog.Handler) slog.Handler { return masked{h} }
 
 type masked struct{ slog.Handler }

@@ -9,9 +9,9 @@ import (
 	"github.com/hengedb/henge/internal/clock"
 )
 
-// Meter takes what happens, as it happens: how long a query took, how many ended. A Monitor shows
-// it: to scrapers as sums and histograms, to those who take events each time as an event of its
-// own, each count as what came to it in a period. A nil Meter takes nothing.
+// Meter records occurrences: the duration of a query, the end of a task. A Monitor exports them: to
+// scrapers as sums and histograms, to emitters as one event per occurrence, or for counts as one
+// event per period. A nil Meter records nothing.
 type Meter struct {
 	clock clock.Clock
 	// events is whether somebody takes events.
@@ -25,19 +25,20 @@ type Meter struct {
 	}
 }
 
-// NewMeter returns an empty meter; events says whether somebody will take events of it.
+// NewMeter returns an empty meter. events says whether an emitter reads its events.
 func NewMeter(c clock.Clock, events bool) *Meter {
 	m := &Meter{clock: c, events: events}
 	m.mu.series = map[string]*series{}
 	return m
 }
 
-// Occurrence is what happened, in the words of the interface.
+// Occurrence identifies what occurred, with names of the API.
 type Occurrence struct {
-	// Service measured it, such as "broker"; Metric is its name, such as "query/time".
+	// Service is the service that measured it, such as "broker". Metric is its name, such as
+	// "query/time".
 	Service, Metric string
-	// Dims are names and values in turn, of which there are few different ones: scrapers see them.
-	// More are further ones of the event only, such as ids.
+	// Dims are alternating names and values with low cardinality, which scrapers see. More are
+	// additional ones, such as ids, which only events contain.
 	Dims, More []string
 }
 
@@ -57,9 +58,9 @@ type occurrence struct {
 	value float64
 }
 
-// timeBuckets are the upper bounds of histograms of times, in seconds (spec/cluster.md, section
-// 19).
-var timeBuckets = []float64{0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 30, 60, 120, 300}
+// timeBuckets are the upper bounds of histograms of times, in seconds: those of docs/operations.md,
+// and below them those of a store that answers in milliseconds.
+var timeBuckets = []float64{0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 30, 60, 120, 300}
 
 const (
 	// maxSeries bounds the different sets of dimensions; what is beyond counts as "other".
@@ -68,11 +69,11 @@ const (
 	maxEvents = 10_000
 )
 
-// Time takes a duration. Scrapers see a histogram in seconds, events have milliseconds.
+// Time records a duration. Scrapers see a histogram in seconds, events contain milliseconds.
 func (m *Meter) Time(o Occurrence, took time.Duration) { m.time(o, took, time.Millisecond) }
 
-// Micros takes a duration that is told in microseconds to those who take events. Scrapers see a
-// histogram in seconds.
+// Micros records a duration that events contain in microseconds. Scrapers see a histogram in
+// seconds.
 func (m *Meter) Micros(o Occurrence, took time.Duration) { m.time(o, took, time.Microsecond) }
 
 func (m *Meter) time(o Occurrence, took, unit time.Duration) {
@@ -85,8 +86,8 @@ func (m *Meter) time(o Occurrence, took, unit time.Duration) {
 	m.note(o, float64(took/unit))
 }
 
-// Times takes several durations. A further dimension of their events has their names; "": it is
-// left out.
+// Times records several durations. Their names are an additional dimension of their events; "": the
+// dimension is omitted.
 func (m *Meter) Times(o Occurrence, dim string, names []string, took []time.Duration) {
 	if m == nil {
 		return
@@ -106,7 +107,7 @@ func (m *Meter) Times(o Occurrence, dim string, names []string, took []time.Dura
 	}
 }
 
-// Events reports whether somebody takes events.
+// Events reports whether an emitter reads events.
 func (m *Meter) Events() bool { return m != nil && m.events }
 
 // add counts a duration.
@@ -118,8 +119,8 @@ func (s *series) add(took time.Duration) {
 	}
 }
 
-// Size takes a number that happened, such as the bytes of an answer. Scrapers see the sum, events
-// each.
+// Size records a number, such as the bytes of a response. Scrapers see the sum, and there is one
+// event per number.
 func (m *Meter) Size(o Occurrence, n float64) {
 	if m == nil {
 		return
@@ -130,8 +131,8 @@ func (m *Meter) Size(o Occurrence, n float64) {
 	m.note(o, n)
 }
 
-// Note takes a number that says something by itself only, such as a priority. Events have it,
-// scrapers see nothing.
+// Note records a number that can't be summed, such as a priority. Only events contain it, scrapers
+// do not see it.
 func (m *Meter) Note(o Occurrence, value float64) {
 	if m == nil {
 		return
@@ -141,7 +142,7 @@ func (m *Meter) Note(o Occurrence, value float64) {
 	m.note(o, value)
 }
 
-// Count adds to a count. Scrapers see the sum, events what came to it in a period.
+// Count adds to a count. Scrapers see the sum, events contain the increase in a period.
 func (m *Meter) Count(o Occurrence, n float64) {
 	if m == nil {
 		return

@@ -51,6 +51,8 @@ func TestMeter(t *testing.T) {
 	w := httptest.NewRecorder()
 	MetricsHandler(registry).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
 	for _, want := range []string{
+		`service_query_time_bucket{dataSource="a",service="service/broker",le="0.025"} 0`,
+		`service_query_time_bucket{dataSource="a",service="service/broker",le="0.05"} 1`,
 		`service_query_time_bucket{dataSource="a",service="service/broker",le="0.1"} 1`, `service_query_time_bucket{dataSource="a",service="service/broker",le="0.5"} 2`,
 		`service_query_time_bucket{dataSource="b",service="service/broker",le="300"} 0`, `service_query_time_bucket{dataSource="b",service="service/broker",le="+Inf"} 1`,
 		`service_query_time_sum{dataSource="a",service="service/broker"} 0.35`, `service_query_count_total{service="service/broker"} 3`,

@@ -14,38 +14,38 @@ import (
 	"github.com/hengedb/henge/internal/clock"
 )
 
-// Sample is a measured value in the words of the interface, such as [segment/count] of a
-// datasource.
+// Sample is a measured value with names of the API, such as [segment/count] of a datasource.
 type Sample struct {
-	// Service measured it, such as "coordinator".
+	// Service is the service that measured it, such as "coordinator".
 	Service string
 	Metric  string
 	Value   float64
-	// Total says that Value counts since the start of the process: events then carry what came to it,
-	// and its name in the format of Prometheus ends with _total.
+	// Total says that Value is a counter since the start of the process. Events then contain the
+	// increase, and its name in the format of Prometheus ends with _total.
 	Total bool
-	// Dims are names and values in turn.
+	// Dims are alternating names and values.
 	Dims []string
-	// Alert says that this is no value but something that somebody should look at, in a sentence; Data
-	// is about what.
+	// Alert says, in a sentence, that something needs attention; the Sample is then not a value. Data
+	// are the details.
 	Alert string
 	Data  map[string]any
 }
 
-// Measure takes all samples of a part of the process.
+// Measure emits all samples of a part of the process.
 type Measure func(ctx context.Context, emit func(Sample)) error
 
 // MonitorOptions are the settings of a Monitor.
 type MonitorOptions struct {
 	// Period is the time between two rounds of events.
 	Period time.Duration
-	// Emitter takes events; nil: nobody does.
+	// Emitter emits the events; may be nil.
 	Emitter Emitter
-	// Product is the name that services and metrics begin with; Host is host:port of the process.
+	// Product is the prefix of the names of services and metrics. Host is the host:port of the
+	// process.
 	Product, Host, Version string
-	// Meter has what happened; nil: nothing is metered.
+	// Meter contains recorded occurrences; may be nil.
 	Meter *Meter
-	// Map says which metrics scrapers see; nil: all, with all their dimensions.
+	// Map defines which metrics scrapers see; nil: all, with all dimensions.
 	Map DimensionMap
 	// Labels are added to every metric in the format of Prometheus.
 	Labels map[string]string
@@ -53,7 +53,7 @@ type MonitorOptions struct {
 	Log    *slog.Logger
 }
 
-// Monitor measures a process: it sends events once a period, and answers scrapes as a
+// Monitor measures a process. It emits events once per period, and serves scrapes as a
 // prometheus.Collector.
 type Monitor struct {
 	o        MonitorOptions
@@ -66,7 +66,7 @@ type Monitor struct {
 	}
 }
 
-// NewMonitor returns a monitor of parts.
+// NewMonitor returns a monitor of parts of the process.
 func NewMonitor(o MonitorOptions, measures ...Measure) *Monitor {
 	return &Monitor{o: o, measures: measures}
 }
@@ -84,14 +84,14 @@ func (m *Monitor) measure(ctx context.Context, maxAge time.Duration) []Sample {
 	var out []Sample
 	for _, measure := range m.measures {
 		if err := measure(ctx, func(s Sample) { out = append(out, s) }); err != nil && ctx.Err() == nil {
-			m.o.Log.WarnContext(ctx, "some metrics could not be measured", "error", err)
+			m.o.Log.WarnContext(ctx, "failed to measure some metrics", "error", err)
 		}
 	}
 	m.mu.samples, m.mu.at = out, now
 	return out
 }
 
-// Run sends events until ctx is done; at once if nobody takes any.
+// Run emits events until ctx is done. It returns immediately if there is no emitter.
 func (m *Monitor) Run(ctx context.Context) error {
 	if m.o.Emitter == nil {
 		return nil
@@ -120,13 +120,14 @@ func (m *Monitor) Run(ctx context.Context) error {
 			})
 		}
 		if err := m.o.Emitter.Emit(ctx, events); err != nil && ctx.Err() == nil {
-			m.o.Log.WarnContext(ctx, "events of metrics could not be sent; they are dropped", "events", len(events), "error", err)
+			m.o.Log.WarnContext(ctx, "failed to send metric events; they are dropped", "events", len(events), "error", err)
 		}
 	}
 	return nil
 }
 
-// Describe implements prometheus.Collector. Which metrics there are depends on the datasources.
+// Describe implements prometheus.Collector. It describes nothing, because the set of metrics
+// depends on the datasources.
 func (m *Monitor) Describe(chan<- *prometheus.Desc) {}
 
 // Collect implements prometheus.Collector.
@@ -178,7 +179,7 @@ func (m *Monitor) point(service, metric string, dims []string, kind string) (poi
 	p := point{name: m.o.Product + "_" + prometheusName(metric), help: mapped.Help, kind: kind, unit: mapped.unit(),
 		labels: []string{"service"}, values: []string{service}}
 	if p.help == "" {
-		p.help = "Metric " + metric + " of the interface."
+		p.help = Help(metric)
 	}
 	if kind == "count" {
 		p.name += "_total"

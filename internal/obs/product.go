@@ -1,4 +1,4 @@
 package obs
 
-// Product is the product name of the interface itself: the first segment of its paths.
+// Product is the product name in the API: the first component of its paths.
 const Product = "service"

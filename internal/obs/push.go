@@ -17,17 +17,17 @@ import (
 	"github.com/hengedb/henge/internal/clock"
 )
 
-// Pusher gives what scrapers would see to a push gateway of Prometheus, again and again, for
+// Pusher pushes the metrics that scrapers would see to a Prometheus push gateway periodically, for
 // processes that can't be scraped.
 type Pusher struct {
-	// URL is that of the gateway.
+	// URL is the URL of the gateway.
 	URL string
-	// Job is the label "job" of all metrics, and Instance the value of a label that is named like it:
-	// together they name the process.
+	// Job is the label "job" of all metrics. Instance is the value of the label whose name is the job.
+	// Together they identify the process.
 	Job, Instance string
 	// Period is the time between two pushes.
 	Period time.Duration
-	// Forget has the gateway forget the metrics when the process stops.
+	// Forget deletes the metrics from the gateway when the process stops.
 	Forget bool
 	From   prometheus.Gatherer
 	Client *http.Client
@@ -38,11 +38,11 @@ type Pusher struct {
 // pushTimeout bounds one request.
 const pushTimeout = 30 * time.Second
 
-// Validate refuses an address that can't be one.
+// Validate rejects an invalid address.
 func (p *Pusher) Validate() error {
 	u, err := url.Parse(p.URL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return fmt.Errorf("[%s] is no address of a push gateway, such as http://gateway.example.com:9091", p.URL)
+		return fmt.Errorf("[%s] is not the address of a push gateway, such as http://gateway.example.com:9091", p.URL)
 	}
 	return nil
 }
@@ -53,11 +53,11 @@ func (p *Pusher) target() string {
 	return strings.TrimRight(p.URL, "/") + "/metrics/job/" + url.PathEscape(p.Job) + "/" + prometheusLabel(p.Job) + "/" + instance
 }
 
-// Run pushes until ctx is done, and a last time then.
+// Run pushes until ctx is done, and then once more.
 func (p *Pusher) Run(ctx context.Context) error {
 	for {
 		if err := p.Push(ctx); err != nil && ctx.Err() == nil {
-			p.Log.WarnContext(ctx, "metrics could not be pushed; it is tried again", "gateway", p.URL, "error", err)
+			p.Log.WarnContext(ctx, "failed to push metrics; retrying", "gateway", p.URL, "error", err)
 		}
 		if p.Clock.Sleep(ctx, p.Period) != nil {
 			break
@@ -69,12 +69,12 @@ func (p *Pusher) Run(ctx context.Context) error {
 		last = func(ctx context.Context) error { return p.send(ctx, http.MethodDelete, nil) }
 	}
 	if err := last(ctx); err != nil {
-		p.Log.WarnContext(ctx, "the last metrics could not be pushed", "gateway", p.URL, "error", err)
+		p.Log.WarnContext(ctx, "failed to push the last metrics", "gateway", p.URL, "error", err)
 	}
 	return nil
 }
 
-// Push replaces the metrics of the process at the gateway.
+// Push replaces the metrics of the process in the gateway.
 func (p *Pusher) Push(ctx context.Context) error {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "/metrics", nil)
 	if err != nil {

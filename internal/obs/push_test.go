@@ -108,13 +108,15 @@ func TestDimensionMap(t *testing.T) {
 		}
 	}
 	want := []string{
-		"# HELP service_query_bytes Metric query/bytes of the interface.", "# TYPE service_query_bytes gauge", `service_query_bytes{service="service/broker"} 30`,
+		"# HELP service_query_bytes Bytes of the answers of queries, before compression. A jump is an export or a query without a limit.",
+		"# TYPE service_query_bytes gauge", `service_query_bytes{service="service/broker"} 30`,
 		"# HELP service_query_time How long.", "# TYPE service_query_time histogram",
 		`service_query_time_bucket{dataSource="ads",service="service/broker",le="2.5"} 1`, `service_query_time_sum{dataSource="ads",service="service/broker"} 2`,
 		`service_query_time_count{dataSource="ads",service="service/broker"} 1`,
 		`service_query_time_bucket{dataSource="wiki",service="service/broker",le="2.5"} 2`, `service_query_time_sum{dataSource="wiki",service="service/broker"} 4`,
 		`service_query_time_count{dataSource="wiki",service="service/broker"} 2`,
-		"# HELP service_segment_count Metric segment/count of the interface.", "# TYPE service_segment_count gauge",
+		"# HELP service_segment_count Used segments of a datasource. Many small ones are slow: switch on automatic compaction.",
+		"# TYPE service_segment_count gauge",
 		`service_segment_count{dataSource="wiki",service="service/historical",tier=""} 4`,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -7,14 +7,16 @@ import (
 	"net/http"
 )
 
-// Trace is a position in a distributed trace, as the headers traceparent and tracestate of the W3C
-// recommendation "Trace Context" carry it. Henge hands traces on, so that a query can be followed
-// from its caller through the roles; it records no spans of its own.
+// Trace is a position in a distributed trace, as in the headers traceparent and tracestate of the
+// W3C recommendation "Trace Context". Henge propagates traces, so that a query can be followed from
+// its caller through the roles, and records its own spans if there is a Tracer.
 type Trace struct {
 	trace [16]byte
 	span  [8]byte
 	flags byte
 	state string // tracestate, untouched
+	// recorded says that the span is one of this process: it is the parent of what others do.
+	recorded bool
 }
 
 // The headers of a trace.
@@ -31,8 +33,9 @@ const maxTraceState = 512
 // with dashes.
 const traceparentLength = len("00-") + 32 + len("-") + 16 + len("-") + 2
 
-// ParseTraceparent reads a traceparent header. It returns false for anything the recommendation
-// calls invalid; a higher version than 00 may have more fields, which are ignored.
+// ParseTraceparent parses a traceparent header. It returns false for headers that are invalid
+// according to the recommendation. A version higher than 00 may have more fields, which are
+// ignored.
 func ParseTraceparent(s string) (Trace, bool) {
 	var t Trace
 	if len(s) < traceparentLength || s[2] != '-' || s[35] != '-' || s[52] != '-' {
@@ -63,7 +66,7 @@ func lowerHex(dst []byte, s string) bool {
 	return err == nil
 }
 
-// Child returns the trace with a parent id of its own, for a request to another role.
+// Child returns the trace with a new parent id, for a request to another role.
 func (t Trace) Child() Trace {
 	t.span = [8]byte{}
 	for t.span == [8]byte{} {
@@ -73,13 +76,15 @@ func (t Trace) Child() Trace {
 }
 
 // TraceID returns the id of the whole trace, 32 hexadecimal digits.
-func (t Trace) TraceID() string { return hex.EncodeToString(t.trace[:]) }
+func (t Trace) TraceID() string { return hexOf(t.trace[:]) }
+
+func hexOf(id []byte) string { return hex.EncodeToString(id) }
 
 // Sampled reports whether the caller records this trace.
 func (t Trace) Sampled() bool { return t.flags&1 != 0 }
 
-// String returns the traceparent header, version 00. Of the flags it keeps the two that are
-// defined: sampled and random.
+// String returns the traceparent header, version 00. It keeps the two defined flags: sampled and
+// random.
 func (t Trace) String() string {
 	dst := append(make([]byte, 0, traceparentLength), "00-"...)
 	dst = hex.AppendEncode(dst, t.trace[:])
@@ -115,14 +120,17 @@ func Extract(ctx context.Context, h http.Header) context.Context {
 	return ctx
 }
 
-// Inject writes the trace of a context to the headers of a request to another role, as a child of
-// what came in.
+// Inject adds the trace of a context to the headers of a request to another role: as a child of the
+// span of the context or, if nothing is recorded, of the incoming trace.
 func Inject(ctx context.Context, h http.Header) {
 	t, ok := TraceOf(ctx)
 	if !ok {
 		return
 	}
-	h.Set(traceparentHeader, t.Child().String())
+	if !t.recorded {
+		t = t.Child()
+	}
+	h.Set(traceparentHeader, t.String())
 	if t.state != "" {
 		h.Set(tracestateHeader, t.state)
 	}

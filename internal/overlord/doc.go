@@ -1,3 +1,3 @@
-// Package overlord gives what the Overlord keeps: Store, the records of the task queue in the
-// metastore. The queue itself is in package task.
+// Package overlord implements the storage of the Overlord: Store, the records of the task queue in
+// the metastore. The queue is in package task.
 package overlord

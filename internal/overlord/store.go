@@ -14,17 +14,17 @@ import (
 	"github.com/hengedb/henge/internal/task"
 )
 
-// Store keeps the records of the task queue in the metastore.
+// Store stores the records of the task queue in the metastore.
 type Store struct {
 	meta  *metastore.Store
 	ended *prometheus.CounterVec
 	meter *obs.Meter
 }
 
-// NewStore returns the task records of meta. It counts in metrics, if that is not nil, how tasks
-// end, and tells meter how long they ran.
+// NewStore returns the store of task records in meta. It counts the outcomes of tasks in metrics,
+// if metrics is not nil, and reports their durations to meter.
 func NewStore(meta *metastore.Store, metrics prometheus.Registerer, meter *obs.Meter) *Store {
-	s := &Store{meta: meta, meter: meter, ended: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "henge_tasks_ended_total", Help: "Tasks by how they ended."}, []string{"status"})}
+	s := &Store{meta: meta, meter: meter, ended: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "henge_tasks_ended_total", Help: obs.Help("henge_tasks_ended_total")}, []string{"status"})}
 	for _, state := range []task.State{task.Succeeded, task.Failed} {
 		s.ended.WithLabelValues(state.StatusCode()) // shown from the start, so that rates have a beginning
 	}
@@ -141,8 +141,7 @@ func (s *Store) ReleaseLocks(ctx context.Context, id string) error {
 	return s.meta.ReleaseLocks(ctx, metastore.Fence{}, id, nil)
 }
 
-// CheckFence returns the fault that a write under ctx would have, if its fence does not hold any
-// more.
+// CheckFence returns the fault that a write under ctx would return if its fence is no longer valid.
 func (s *Store) CheckFence(ctx context.Context) error { return s.meta.CheckFence(ctx) }
 
 // FinishedTasks implements task.Store.

@@ -90,8 +90,9 @@ func hasTerm(terms []expr.Expr, e expr.Expr) bool {
 	})
 }
 
-// impliedOf returns what the disjunctions among terms say of the columns for which ok holds alone.
-func impliedOf(terms []expr.Expr, ok func(column int) bool) []expr.Expr {
+// impliedTerms returns what the disjunctions among terms say of the columns for which ok holds
+// alone.
+func impliedTerms(terms []expr.Expr, ok func(column int) bool) []expr.Expr {
 	var out []expr.Expr
 	for _, t := range terms {
 		if or, is := t.(*expr.Or); is {
@@ -110,12 +111,12 @@ func implied(or *expr.Or, ok func(column int) bool) expr.Expr {
 	for _, part := range disjuncts(or, nil) {
 		var own []expr.Expr
 		for _, t := range Split(part) {
-			if inner, is := t.(*expr.Or); is && !readsOnly(t, ok) {
+			if inner, is := t.(*expr.Or); is && !ReadsOnly(t, ok) {
 				if t = implied(inner, ok); t == nil {
 					continue
 				}
 			}
-			if readsSome(t) && readsOnly(t, ok) && !IsVolatile(t) {
+			if readsSome(t) && ReadsOnly(t, ok) && !IsVolatile(t) {
 				own = append(own, t)
 			}
 		}

@@ -7,8 +7,8 @@ import (
 	"github.com/hengedb/henge/internal/expr"
 )
 
-// MapOperands returns e with f applied to each direct operand, and e itself if that changed
-// nothing. Unlike expr.Rewrite it lets the caller decide how far to descend.
+// MapOperands returns e with f applied to each direct operand, and e itself if no operand changed.
+// Unlike expr.Rewrite, it lets the caller decide how far to descend.
 func MapOperands(e expr.Expr, f func(expr.Expr) expr.Expr) expr.Expr {
 	switch x := e.(type) {
 	case *expr.Call:
@@ -90,8 +90,8 @@ func replaceColumns(e expr.Expr, f func(*expr.Column) expr.Expr) expr.Expr {
 	return MapOperands(e, func(c expr.Expr) expr.Expr { return replaceColumns(c, f) })
 }
 
-// shiftColumns returns e with by added to every column's index.
-func shiftColumns(e expr.Expr, by int) expr.Expr {
+// ShiftColumns returns e with by added to every column's index.
+func ShiftColumns(e expr.Expr, by int) expr.Expr {
 	if by == 0 {
 		return e
 	}
@@ -108,8 +108,8 @@ func renumber(e expr.Expr, to []int) expr.Expr {
 	})
 }
 
-// readsOnly reports whether every column of e satisfies ok.
-func readsOnly(e expr.Expr, ok func(int) bool) bool {
+// ReadsOnly reports whether every column of e satisfies ok.
+func ReadsOnly(e expr.Expr, ok func(int) bool) bool {
 	all := true
 	expr.Walk(e, func(x expr.Expr) bool {
 		if c, is := x.(*expr.Column); is && !ok(c.Index) {
@@ -132,7 +132,7 @@ func isTrivial(e expr.Expr) bool {
 	return false
 }
 
-// IsVolatile reports whether e gives another value each time it is computed.
+// IsVolatile reports whether e can have a different value each time it is computed.
 func IsVolatile(e expr.Expr) bool {
 	found := false
 	expr.Walk(e, func(x expr.Expr) bool {
@@ -144,7 +144,7 @@ func IsVolatile(e expr.Expr) bool {
 	return found
 }
 
-// Split returns the terms of a conjunction; of nil none.
+// Split returns the terms of a conjunction; nil has no terms.
 func Split(e expr.Expr) []expr.Expr {
 	switch x := e.(type) {
 	case nil:
@@ -155,7 +155,7 @@ func Split(e expr.Expr) []expr.Expr {
 	return []expr.Expr{e}
 }
 
-// Terms yields what Split returns, for those who only look at it.
+// Terms yields the terms that Split returns, without allocating a slice.
 func Terms(e expr.Expr) iter.Seq[expr.Expr] {
 	return func(yield func(expr.Expr) bool) { eachTerm(e, yield) }
 }

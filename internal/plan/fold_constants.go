@@ -2,6 +2,7 @@ package plan
 
 import (
 	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/expr/catalog"
 	"github.com/hengedb/henge/internal/vector"
 )
 
@@ -14,17 +15,19 @@ func (o *optimizer) foldConstants(n Node) Node {
 		o.fired()
 		n = folded
 	}
-	empty := o.foldNode(n)
+	empty := FoldNode(n)
 	if empty != n {
 		o.fired()
 	}
 	return empty
 }
 
-func (o *optimizer) foldNode(n Node) Node {
+// FoldNode simplifies a node whose expressions are folded: it removes a condition that is always
+// true, and returns an empty relation if a condition is never true.
+func FoldNode(n Node) Node {
 	switch x := n.(type) {
 	case *Scan:
-		if isNever(x.Filter) && !o.options.KeepUnmet {
+		if IsNever(x.Filter) {
 			return Empty(x.Out)
 		}
 		if isAlways(x.Filter) {
@@ -36,7 +39,7 @@ func (o *optimizer) foldNode(n Node) Node {
 		if isAlways(x.Cond) {
 			return x.Input
 		}
-		if isNever(x.Cond) && !o.options.KeepUnmet || isEmpty(x.Input) {
+		if IsNever(x.Cond) || isEmpty(x.Input) {
 			return Empty(x.Columns())
 		}
 	case *Project:
@@ -78,7 +81,7 @@ func foldJoin(x *Join) Node {
 		return &c
 	}
 	left, right := isEmpty(x.Left), isEmpty(x.Right)
-	never := isNever(x.On)
+	never := IsNever(x.On)
 	switch x.Kind {
 	case Inner, Semi:
 		if left || right || never {
@@ -144,8 +147,8 @@ func isAlways(e expr.Expr) bool {
 	return isInt && v != 0
 }
 
-// isNever reports whether e is the constant FALSE or NULL.
-func isNever(e expr.Expr) bool {
+// IsNever reports whether e is the constant FALSE or NULL.
+func IsNever(e expr.Expr) bool {
 	l, ok := e.(*expr.Literal)
 	if !ok {
 		return false
@@ -170,13 +173,12 @@ func Bool(b bool) *expr.Literal {
 	return &expr.Literal{Value: v, T: expr.Of(expr.Boolean).NotNull()}
 }
 
-// fold computes the constants in e and drops terms that decide nothing. What can't be computed
-// stays: the rows that meet it, if any do, get the error.
-func (o *optimizer) fold(e expr.Expr) expr.Expr {
-	if o.options.KeepFilters && (e.Type().Base == expr.Other || e.Type().Multi) && expr.IsConstant(e) {
-		return e
-	}
-	if folded, err := expr.Fold(e, &o.options.Context); err == nil {
+func (o *optimizer) fold(e expr.Expr) expr.Expr { return FoldExpr(e, &o.options.Context) }
+
+// FoldExpr computes constant subexpressions of e and drops terms without effect. An expression
+// whose evaluation fails stays: if a row evaluates it, the query gets the error.
+func FoldExpr(e expr.Expr, c *expr.Context) expr.Expr {
+	if folded, err := expr.Fold(e, c); err == nil {
 		e = folded
 	}
 	return expr.Rewrite(e, simplify)
@@ -199,14 +201,14 @@ func simplify(e expr.Expr) expr.Expr {
 		case *expr.Call:
 			if op, ok := opposite[y.Fn.Name]; ok {
 				c := *y
-				c.Fn = expr.MustLookup(op)
+				c.Fn = catalog.MustLookup(op)
 				return &c
 			}
 		case *expr.Literal:
 			if y.Value == nil {
 				return y
 			}
-			return Bool(isNever(y))
+			return Bool(IsNever(y))
 		}
 	case *expr.Case:
 		return foldCase(x)
@@ -294,7 +296,7 @@ func foldCase(x *expr.Case) expr.Expr {
 	other := x.Else
 	changed := false
 	for _, w := range x.Whens {
-		if isNever(w.Cond) {
+		if IsNever(w.Cond) {
 			changed = true
 			continue
 		}

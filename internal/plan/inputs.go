@@ -104,7 +104,7 @@ func overAll(u *Union, in []Node) Node {
 	return &c
 }
 
-// WithInputs returns n over other inputs, as many as n has; n itself if they are the ones it has.
+// WithInputs returns n with other inputs, of the same number; n itself if the inputs are unchanged.
 func WithInputs(n Node, in []Node) Node {
 	if u, ok := n.(*Union); ok {
 		return overAll(u, in)
@@ -120,7 +120,7 @@ func WithInputs(n Node, in []Node) Node {
 }
 
 // MapInputs returns n with f applied to each input, the leftmost first. Rules call it for every
-// node of a plan: it allocates nothing but the node, and that only where an input changed.
+// node of a plan: it allocates only the node, and only if an input changed.
 func MapInputs(n Node, f func(Node) Node) Node {
 	if u, ok := n.(*Union); ok {
 		in := make([]Node, len(u.Ins))
@@ -139,7 +139,7 @@ func MapInputs(n Node, f func(Node) Node) Node {
 	return n
 }
 
-// Width returns how many columns n has. It doesn't make them, as Columns does.
+// Width returns the number of columns of n without building them, unlike Columns.
 func Width(n Node) int {
 	switch x := n.(type) {
 	case *Project:
@@ -172,7 +172,7 @@ func Width(n Node) int {
 	return len(n.Columns())
 }
 
-// ColumnAt returns column i of n. It doesn't make the others, as Columns does.
+// ColumnAt returns column i of n without building the others, unlike Columns.
 func ColumnAt(n Node, i int) Column {
 	width, null := -1, false // of n if it is known, and whether a join above has the column without a value
 	for {
@@ -229,8 +229,8 @@ func ownColumn(n Node, i int) Column {
 	return n.Columns()[i]
 }
 
-// Walk calls f for n and then for everything below it, until f returns false for a node, whose
-// inputs are then left out.
+// Walk calls f for n and then for all nodes below it. If f returns false for a node, Walk skips its
+// inputs.
 func Walk(n Node, f func(Node) bool) {
 	if !f(n) {
 		return
@@ -250,7 +250,7 @@ func Walk(n Node, f func(Node) bool) {
 	}
 }
 
-// OverGroups reports whether the rows of n are groups, fewer or combined with others, and not rows
+// OverGroups reports whether the rows of n are groups, possibly filtered or combined, and not rows
 // of a table.
 func OverGroups(n Node) bool {
 	for {

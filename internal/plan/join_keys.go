@@ -21,7 +21,7 @@ func (o *optimizer) joinKeys(n Node) Node {
 			on = append(on, e)
 			continue
 		}
-		keys = append(keys, EquiKey{Left: left.column(a), Right: right.column(shiftColumns(b, -width)), NullSafe: nullSafe})
+		keys = append(keys, EquiKey{Left: left.column(a), Right: right.column(ShiftColumns(b, -width)), NullSafe: nullSafe})
 	}
 	if len(keys) == len(x.Keys) {
 		return n
@@ -57,7 +57,7 @@ func rejoin(x *Join, left, right *widening, keys []EquiKey, on []expr.Expr) Node
 	return Select(&c, keep)
 }
 
-// Select returns the columns keep of n, in that order.
+// Select returns n restricted to the columns keep, in that order.
 func Select(n Node, keep []int) *Project {
 	p := &Project{Input: n, Exprs: make([]expr.Expr, len(keep)), Names: make([]string, len(keep))}
 	cols := make([]expr.Column, len(keep))
@@ -79,10 +79,10 @@ func equality(e expr.Expr, width int) (left, right expr.Expr, nullSafe, ok bool)
 	onLeft := func(c int) bool { return c < width }
 	onRight := func(c int) bool { return c >= width }
 	a, b := c.Args[0], c.Args[1]
-	if readsOnly(a, onRight) && readsOnly(b, onLeft) {
+	if ReadsOnly(a, onRight) && ReadsOnly(b, onLeft) {
 		a, b = b, a
 	}
-	if !readsSome(a) || !readsSome(b) || !readsOnly(a, onLeft) || !readsOnly(b, onRight) {
+	if !readsSome(a) || !readsSome(b) || !ReadsOnly(a, onLeft) || !ReadsOnly(b, onRight) {
 		return nil, nil, false, false
 	}
 	if a.Type().Runtime() != b.Type().Runtime() || IsVolatile(a) || IsVolatile(b) {
@@ -123,7 +123,7 @@ func (w *widening) node() Node {
 	return Extend(w.input, w.added, nil)
 }
 
-// Extend returns n with exprs as further columns; names may be nil.
+// Extend returns n with exprs as additional columns; names may be nil.
 func Extend(n Node, exprs []expr.Expr, names []string) *Project {
 	cols := n.Columns()
 	p := &Project{Input: n}

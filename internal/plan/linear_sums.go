@@ -5,6 +5,7 @@ import (
 
 	"github.com/hengedb/henge/internal/agg"
 	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/expr/catalog"
 	"github.com/hengedb/henge/internal/vector"
 )
 
@@ -40,6 +41,7 @@ func (o *optimizer) linearSums(n Node) Node {
 
 // shiftedSums are the sums of x plus constants, over the same rows.
 type shiftedSums struct {
+	sum    string // the function
 	x      expr.Expr
 	filter int
 	calls  []int   // of the Aggregate
@@ -51,12 +53,12 @@ func (g *shiftedSums) worthIt() bool { return len(g.calls) > 2 }
 
 // addShifted adds call number i to the group that it belongs to, if it is such a sum.
 func addShifted(groups []*shiftedSums, call *AggCall, i int, p *Project) []*shiftedSums {
-	if call.Agg.Name != "SUM" || call.Agg.Keep || call.Distinct || call.Agg.Args[0] != vector.Long {
+	if f := agg.Lookup(call.Agg.Name); f == nil || !f.Linear || call.Agg.Keep || call.Distinct || call.Agg.Args[0] != vector.Long {
 		return groups
 	}
 	x, shift := shifted(p.Exprs[call.Args[0]])
 	for _, g := range groups {
-		if g.filter == call.Filter && expr.Equal(g.x, x) {
+		if g.sum == call.Agg.Name && g.filter == call.Filter && expr.Equal(g.x, x) {
 			g.calls, g.shifts = append(g.calls, i), append(g.shifts, shift)
 			return groups
 		}
@@ -64,7 +66,7 @@ func addShifted(groups []*shiftedSums, call *AggCall, i int, p *Project) []*shif
 	if IsVolatile(x) {
 		return groups
 	}
-	return append(groups, &shiftedSums{x: x, filter: call.Filter, calls: []int{i}, shifts: []int64{shift}})
+	return append(groups, &shiftedSums{sum: call.Agg.Name, x: x, filter: call.Filter, calls: []int{i}, shifts: []int64{shift}})
 }
 
 // shifted takes a whole number apart into what varies and a constant that is added.
@@ -113,12 +115,12 @@ func (r *linearRewrite) replace(g *shiftedSums, a *Aggregate) {
 	for _, c := range []struct {
 		name string
 		of   *expr.Column
-	}{{"SUM", sum}, {"COUNT", count}} {
+	}{{g.sum, sum}, {"COUNT", count}} {
 		spec := agg.Spec{Name: c.name, Args: []vector.Type{vector.Long}}
 		r.aggs = append(r.aggs, AggCall{Agg: spec, Args: []int{at}, Filter: g.filter, Name: c.of.Name, Type: c.of.T})
 	}
-	plus, _ := expr.Lookup("+")
-	times, _ := expr.Lookup("*")
+	plus, _ := catalog.Lookup("+")
+	times, _ := catalog.Lookup("*")
 	for i, call := range g.calls {
 		t := a.Aggs[call].Type
 		if g.shifts[i] == 0 {

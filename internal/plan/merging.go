@@ -7,8 +7,8 @@ import (
 )
 
 // markMerging says of the aggregates of a plan, as it was written, which are over groups, constants
-// and answers of other queries, because the reference doesn't merge what it makes of those. Rules
-// may swap what the rows of a join come from, and put groups below them.
+// and answers of other queries, because Druid doesn't merge what it makes of those. Rules may swap
+// what the rows of a join come from, and put groups below them. See quirk Q020.
 func markMerging(n Node) Node {
 	n = MapInputs(n, markMerging)
 	switch x := n.(type) {

@@ -11,12 +11,12 @@ import (
 )
 
 // Node is a relational operator: a function from the rows of its inputs to rows. The concrete nodes
-// are in this file; nothing else implements it. Nodes are immutable: rules build new ones. Columns
+// are in this file; no other type implements it. Nodes are immutable: rules build new ones. Columns
 // are identified by position; names are for the outermost output and for people.
 //
 // Scalar expressions occur in Project, Filter, Join and Scan only. Aggregates, sorts, windows and
-// unnests name columns of their input; the binder puts a Project below them that computes what they
-// need.
+// unnests name columns of their input; the binder adds a Project below them that computes these
+// columns.
 type Node interface {
 	// Columns returns the output columns. Callers must not change the slice.
 	Columns() []Column
@@ -28,9 +28,12 @@ type Node interface {
 // TimeColumn is the name of the primary time column of a datasource.
 const TimeColumn = "__time"
 
-// OuterColumn is the name of the columns of a subquery's plan that have the values of a column of
-// the query around it.
+// OuterColumn is the name of columns in the plan of a subquery that contain the values of a column
+// of the outer query.
 const OuterColumn = "$outer"
+
+// OrderColumn is the name of columns that are only sort keys.
+const OrderColumn = "$order"
 
 // Column is an output column of a node.
 type Column struct {
@@ -47,13 +50,23 @@ type Scan struct {
 	Intervals []chrono.Interval
 	// Filter, over Out, keeps rows for which it is true; nil keeps all.
 	Filter expr.Expr
-	// Guarded says that Filter hides rows from the user: a condition that may fail on one of them
-	// stays above the scan. Only Optimize asks; a plan that is sent to another process is without it.
+	// Guarded is true if Filter hides rows from the user: a condition whose evaluation could fail on a
+	// hidden row then stays above the scan. Only Optimize reads it; it is not sent to other processes.
 	Guarded bool
-	// Limit stops the scan after that many rows, -1: none. Time is the order wanted of rows: -1
-	// descending, 1 ascending, 0 any.
+	// Limit stops the scan after that many rows, -1: no limit. Time is the requested order of rows by
+	// time: -1 descending, 1 ascending, 0 any.
 	Limit int64
 	Time  int
+	// Bounds says that of segments whose rows all count nothing is wanted but the number of rows and
+	// the least and the greatest time. Package exec sets it when it asks for the segments.
+	Bounds bool
+}
+
+// OnlyBounds returns the scan with Bounds.
+func (n *Scan) OnlyBounds() *Scan {
+	out := *n
+	out.Bounds = true
+	return &out
 }
 
 // Inline is a constant relation: VALUES, or one row without columns for SELECT without FROM.
@@ -62,17 +75,17 @@ type Inline struct {
 	Rows *vector.Batch
 }
 
-// External reads rows from outside through EXTERN or one of its shorthands.
+// External reads external rows through EXTERN or one of its shorthands.
 type External struct {
 	Source json.RawMessage
 	Format json.RawMessage
 	Out    []Column
-	// Declared are all columns that the statement gives the data, where Out is only some of them; nil:
-	// Out.
+	// Declared are all columns that the statement declares for the data, if Out is a subset of them;
+	// nil: Out.
 	Declared []Column
 }
 
-// Signature returns the columns that the statement gives the data.
+// Signature returns the columns that the statement declares for the data.
 func (n *External) Signature() []Column {
 	if n.Declared != nil {
 		return n.Declared
@@ -112,8 +125,8 @@ type Aggregate struct {
 	Sets     [][]int
 	Grouping bool
 	Aggs     []AggCall
-	// Order is the order, over Input, in which the rows of a group reach the aggregates that depend on
-	// it; nil: any.
+	// Order is the order of the rows of a group, over Input, for aggregates that depend on it; nil:
+	// any.
 	Order []SortKey
 }
 
@@ -136,8 +149,8 @@ type SortKey struct {
 	NullsFirst bool
 }
 
-// Sort orders rows, then skips Offset and keeps at most Limit (-1: all). Equal rows keep no
-// particular order.
+// Sort orders rows, then skips Offset and keeps at most Limit (-1: all). The order of equal rows is
+// not defined.
 type Sort struct {
 	Input  Node
 	Keys   []SortKey
@@ -152,7 +165,7 @@ type Limit struct {
 	Count  int64
 }
 
-// JoinKind says which rows without a partner survive.
+// JoinKind determines which rows without a partner are kept.
 type JoinKind uint8
 
 // The kinds of join. Semi and Anti give left columns only. AntiNull is NOT IN: no left row survives
@@ -184,7 +197,7 @@ type Join struct {
 	Left, Right Node
 	Keys        []EquiKey
 	On          expr.Expr
-	// At is where the statement has the subquery of a Single join.
+	// At is the position of the subquery of a Single join in the statement.
 	At fault.Span
 }
 
@@ -203,17 +216,17 @@ type Union struct {
 	Out []Column
 }
 
-// SetOp is INTERSECT or EXCEPT, of distinct rows or, with All, of counted ones.
+// SetOp is INTERSECT or EXCEPT, of distinct rows or, with All, of rows with their multiplicity.
 type SetOp struct {
 	Kind        SetKind
 	All         bool
 	Left, Right Node
 }
 
-// Unnest gives one row per element of the list columns Lists, side by side, followed by the
-// elements as last columns (and, with Ordinality, their 1-based position). Where one list is
-// shorter than another its elements are NULL. Rows without elements vanish, or with Outer stay with
-// NULL.
+// Unnest returns one row per element of the list columns Lists, which are unnested in parallel,
+// with the elements as last columns (and, with Ordinality, their 1-based position). Missing
+// elements of shorter lists are NULL. Rows without elements are dropped, or kept with NULL if Outer
+// is set.
 type Unnest struct {
 	Input      Node
 	Lists      []UnnestList
@@ -221,15 +234,16 @@ type Unnest struct {
 	Ordinality bool
 }
 
-// UnnestList is a list column of an Unnest's input, and what its elements are called.
+// UnnestList is a list column of the input of an Unnest, and the name of the column of its
+// elements.
 type UnnestList struct {
 	Column int
 	Name   string
 	Elem   expr.Type
 }
 
-// UnnestOf unnests one column of in under the column's name, its rows without elements kept: how
-// multi-value strings are grouped.
+// UnnestOf unnests one column of in under the name of the column and keeps rows without elements.
+// It is the input of grouping by multi-value strings.
 func UnnestOf(in Node, column int) *Unnest {
 	c := ColumnAt(in, column)
 	return &Unnest{Input: in, Lists: []UnnestList{{Column: column, Name: c.Name, Elem: c.Type.Elem()}}, Outer: true}
@@ -260,19 +274,19 @@ type Frame struct {
 	FromUnbounded        bool
 	ToUnbounded          bool
 	FromOffset, ToOffset int64
-	// FromColumn and ToColumn, when not -1, give the offset per row; with Values, which only a Range
-	// has, they give the value of the order column at which the frame begins or ends.
+	// FromColumn and ToColumn, if not -1, are columns with the offset per row; with Values, which only
+	// a Range has, they contain the value of the order column at which the frame begins or ends.
 	FromColumn, ToColumn int
 	Values               bool
 	Exclude              FrameExclusion
 }
 
-// HasOffsets reports whether a bound lies some rows or units before or after the current row.
+// HasOffsets reports whether a bound is an offset from the current row.
 func (f *Frame) HasOffsets() bool {
 	return f.FromColumn >= 0 || f.ToColumn >= 0 || !f.FromUnbounded && f.FromOffset != 0 || !f.ToUnbounded && f.ToOffset != 0
 }
 
-// FrameExclusion takes rows near the current one out of a frame.
+// FrameExclusion excludes rows near the current row from a frame.
 type FrameExclusion uint8
 
 // What a frame excludes: nothing, the row itself, the row and its peers, or its peers alone.
@@ -288,15 +302,15 @@ func (x FrameExclusion) String() string {
 	return [...]string{"no others", "current row", "group", "ties"}[x]
 }
 
-// Shared is a relation that is read in several places of the plan and computed once. Nodes with the
-// same ID have equal inputs.
+// Shared is a relation that several operators of the plan read and that is computed once. Nodes
+// with the same ID have equal inputs.
 type Shared struct {
 	ID    int
 	Input Node
 }
 
-// Buckets gives the starts of the time buckets in which a datasource may have rows: those between
-// its first and its last row, within the intervals of the scan that Input is made of. Input is not
+// Buckets returns the starts of the time buckets in which a datasource may have rows: the buckets
+// between its first and its last row, within the intervals of the scan below Input. Input is not
 // run.
 type Buckets struct {
 	Input       Node
@@ -304,7 +318,7 @@ type Buckets struct {
 	Name        string
 }
 
-// Scan returns the scan that Input is made of, nil if there is none: its condition is never true.
+// Scan returns the scan below Input, or nil if its condition is never true.
 func (n *Buckets) Scan() *Scan {
 	var out *Scan
 	Walk(n.Input, func(n Node) bool {
@@ -326,19 +340,20 @@ type Write struct {
 	PartitionBy chrono.Granularity
 	// Cluster are the columns of Input in CLUSTERED BY, ascending.
 	Cluster []int
-	// Hidden is how many of the last columns of Input are there for Cluster only and are not stored.
+	// Hidden is the number of columns at the end of Input that are only used by Cluster and not
+	// stored.
 	Hidden int
-	// Rollup says that the statement groups and keeps aggregates in their intermediate form
+	// Rollup: the statement groups rows and stores aggregates in their intermediate form
 	// (finalizeAggregations=false).
 	Rollup bool
 }
 
-// Export is the root of an INSERT INTO EXTERN: the rows of its input become files outside.
+// Export is the root of an INSERT INTO EXTERN: the rows of its input are written to external files.
 type Export struct {
 	Input Node
 	// Destination is a JSON object: {"type":"local","exportPath":".."}.
 	Destination json.RawMessage
-	// Format is the name of the files' format as the statement has it.
+	// Format is the name of the file format in the statement.
 	Format string
 }
 
@@ -397,7 +412,7 @@ func (n *Sort) Columns() []Column { return n.Input.Columns() }
 // Columns returns the input's columns.
 func (n *Limit) Columns() []Column { return n.Input.Columns() }
 
-// LeftOnly reports whether the rows are some of the left's, without columns of the right.
+// LeftOnly reports whether the result is a subset of the left rows, without columns of the right.
 func (n *Join) LeftOnly() bool { return n.Kind == Semi || n.Kind == Anti || n.Kind == AntiNull }
 
 // Columns returns left then right columns (left only for Semi, Anti and AntiNull), nullable where a

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/expr/catalog"
 )
 
 // FormatOperators writes an expression as operators before their operands, and columns by their
@@ -13,7 +14,7 @@ func FormatOperators(e expr.Expr) string {
 	return FormatOperatorsOver(e, func(c *expr.Column) string { return "$" + strconv.Itoa(c.Index) })
 }
 
-// FormatOperatorsOver is FormatOperators with columns in words of its own.
+// FormatOperatorsOver is FormatOperators with a function that formats columns.
 func FormatOperatorsOver(e expr.Expr, column func(*expr.Column) string) string {
 	list := func(name string, args ...expr.Expr) string {
 		texts := make([]string, len(args))
@@ -70,7 +71,7 @@ func eachOf(x *expr.In, op string) []expr.Expr {
 	var out []expr.Expr
 	for _, v := range x.Values {
 		l := &expr.Literal{Value: v, T: x.X.Type().NotNull()}
-		out = append(out, &expr.Call{Fn: expr.MustLookup(op), Args: []expr.Expr{x.X, l}, T: expr.Of(expr.Boolean)})
+		out = append(out, &expr.Call{Fn: catalog.MustLookup(op), Args: []expr.Expr{x.X, l}, T: expr.Of(expr.Boolean)})
 	}
 	if x.HasNull {
 		out = append(out, &expr.Literal{T: expr.Of(expr.Boolean)})

@@ -6,39 +6,57 @@ import (
 	"github.com/hengedb/henge/internal/expr"
 )
 
-// Options steer Optimize. The zero value applies every rule without statistics.
+// Options control Optimize. The zero value applies every rule without statistics.
 type Options struct {
-	// Off names rules that are not applied.
+	// Off contains the names of rules that are not applied.
 	Off []string
-	// Rows estimates how many rows a scan reads before its filter; nil, or a negative answer: unknown.
+	// Rows estimates the number of rows that a scan reads before its filter; nil or a negative result:
+	// unknown.
 	Rows func(*Scan) float64
-	// LargeSide is from how many rows on the smaller side of a join is too large to be sent to the
-	// servers that hold the larger one; 0: nothing is sent, all rows are here.
-	LargeSide float64
-	// ReducedScan is from how many rows on it is worth to read a scan by the keys of a join above; 0:
-	// the default.
-	ReducedScan float64
-	// KeepFilters says that conditions over joins and unions stay over them, values that joins ask of
-	// columns stay in their conditions, that constant rows keep their columns and unions which are
-	// only counted the last of them, and that what has no constants of its type in the reference is
-	// not computed beforehand, for plans that are read.
-	KeepFilters bool
-	// KeepUnmet says that conditions which are never true stay where they are.
-	KeepUnmet bool
-	// Context is the time zone and the current time of the query, for constants.
+	// BroadcastRowLimit is the number of rows from which the smaller side of a join is not broadcast
+	// to the servers that hold the larger side; 0: all rows are local, and nothing is sent.
+	BroadcastRowLimit float64
+	// SemiJoinMinRows is the minimum number of rows of a scan for semi-join reduction by the keys of a
+	// join above; 0: the default.
+	SemiJoinMinRows float64
+	// Rules are the rules to apply, in order; nil: the package variable Rules.
+	Rules []Rule
+	// Context is the time zone and the current time of the query, for constant folding.
 	Context expr.Context
-	// Fired is told the name of a rule each time it changed the plan.
+	// Fired is called with the name of a rule each time the rule changes the plan.
 	Fired func(rule string)
 }
 
-// rules are the passes in the order they run. A rule may come twice: pushing filters down makes
-// projections that can be merged, and pruning columns makes new ones. A rule with nodes of its own
-// is left out where the plan has none of them.
-var rules = []struct {
-	name  string
+// Rule is a pass over a plan under a name.
+type Rule struct {
+	Name  string
 	apply func(*optimizer, Node) Node
-	of    nodeKinds
-}{
+	// of are the nodes that the rule is about; it is left out where the plan has none of them. 0: all.
+	of nodeKinds
+}
+
+// NewRule returns a rule that is not in Rules, for plans that are not run.
+func NewRule(name string, apply func(n Node, c expr.Context) Node) Rule {
+	return Rule{Name: name, apply: func(o *optimizer, n Node) Node { return apply(n, o.options.Context) }}
+}
+
+// Apply applies only this rule.
+func (r Rule) Apply(n Node, c expr.Context) Node {
+	return r.apply(&optimizer{options: Options{Context: c}}, n)
+}
+
+// RuleNamed returns the rule of Rules with a name.
+func RuleNamed(name string) Rule {
+	i := slices.IndexFunc(rules, func(r Rule) bool { return r.Name == name })
+	return rules[i]
+}
+
+// Rules are the passes that make a plan cheaper to run, in the order of their application.
+func Rules() []Rule { return slices.Clone(rules) }
+
+// A rule may come twice: pushing filters down makes projections that can be merged, and pruning
+// columns makes new ones.
+var rules = []Rule{
 	{"set_ops", (*optimizer).setOps, hasSetOps},
 	{"fold_constants", (*optimizer).foldConstants, 0},
 	{"merge_projects", (*optimizer).mergeProjects, 0},
@@ -56,38 +74,42 @@ var rules = []struct {
 	{"time_intervals", (*optimizer).timeIntervals, 0},
 	{"whole_means", (*optimizer).wholeMeans, hasGroups},
 	{"linear_sums", (*optimizer).linearSums, hasGroups},
-	{"determined_keys", (*optimizer).determinedKeys, hasGroups},
-	{"early_exprs", (*optimizer).earlyExprs, hasJoins},
-	{"partial_groups", (*optimizer).partialGroups, hasJoins},
-	{"share", (*optimizer).share, 0},
+	{"functional_dependencies", (*optimizer).functionalDependencies, hasGroups},
+	{"expression_pushdown", (*optimizer).expressionPushdown, hasJoins},
+	{"eager_aggregation", (*optimizer).eagerAggregation, hasJoins},
+	{"common_subplans", (*optimizer).commonSubplans, 0},
 	{"prune_columns", (*optimizer).pruneColumns, 0},
 	{"drop_sorts", (*optimizer).dropSorts, 0},
-	{"reduce_sides", (*optimizer).reduceSides, hasJoins},
-	{"join_side", (*optimizer).joinSide, hasJoins},
+	{"semi_join_reduction", (*optimizer).semiJoinReduction, hasJoins},
+	{"build_side", (*optimizer).buildSide, hasJoins},
 	{"merge_projects", (*optimizer).mergeProjects, 0},
 }
 
-// RuleNames returns the names of the rules, in the order they first run.
+// RuleNames returns the names of the rules, in the order of their first application.
 func RuleNames() []string {
 	var names []string
 	for _, r := range rules {
-		if !slices.Contains(names, r.name) {
-			names = append(names, r.name)
+		if !slices.Contains(names, r.Name) {
+			names = append(names, r.Name)
 		}
 	}
 	return names
 }
 
 // Optimize returns a plan with the same rows as n that is cheaper to run. The names and types of
-// n's columns stay.
+// the columns of n do not change.
 func Optimize(n Node, o Options) Node {
 	o.Context.Constants = &expr.Constants{}
 	n = markMerging(n)
 	opt := &optimizer{options: o}
 	var known Node // kinds are those of
 	var kinds nodeKinds
-	for _, r := range rules {
-		if slices.Contains(o.Off, r.name) {
+	list := o.Rules
+	if list == nil {
+		list = rules
+	}
+	for _, r := range list {
+		if slices.Contains(o.Off, r.Name) {
 			continue
 		}
 		if n != known {
@@ -99,7 +121,7 @@ func Optimize(n Node, o Options) Node {
 		if o.Context.Stopped() != nil {
 			break // whoever runs the plan finds the same
 		}
-		opt.rule = r.name
+		opt.rule = r.Name
 		n = r.apply(opt, n)
 	}
 	return n
@@ -142,8 +164,8 @@ func (o *optimizer) fired() {
 	}
 }
 
-// MapExprs returns n with f applied to its own expressions; Scan, Filter, Project and Join have
-// some.
+// MapExprs returns n with f applied to its own expressions; only Scan, Filter, Project and Join
+// have expressions.
 func MapExprs(n Node, f func(expr.Expr) expr.Expr) Node {
 	switch x := n.(type) {
 	case *Scan:

@@ -9,15 +9,15 @@ import (
 	"github.com/hengedb/henge/internal/expr"
 )
 
-// Format returns the plan as a tree, one operator a line, inputs indented below. Columns show as
-// name#position.
+// Format returns the plan as a tree, one operator per line with its inputs indented below. Columns
+// are printed as name#position.
 func Format(n Node) string {
 	var p printer
 	p.node(n, 0)
 	return p.String()
 }
 
-// FormatExpr returns e as text over columns that show as name#position.
+// FormatExpr returns e as text; columns are printed as name#position.
 func FormatExpr(e expr.Expr) string {
 	var p printer
 	p.expr(e)
@@ -28,7 +28,7 @@ type printer struct{ strings.Builder }
 
 func (p *printer) printf(format string, args ...any) { fmt.Fprintf(p, format, args...) }
 
-// FormatOne returns the line of Format that is n's own.
+// FormatOne returns the line of Format for n itself.
 func FormatOne(n Node) string {
 	var p printer
 	p.own(n)

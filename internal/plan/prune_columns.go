@@ -9,29 +9,49 @@ import (
 
 // pruneColumns removes columns that nothing above reads.
 func (o *optimizer) pruneColumns(n Node) Node {
+	return (&Pruner{fired: o.fired}).Whole(n)
+}
+
+// Pruner removes columns.
+type Pruner struct {
+	// Instead, if not nil, replaces Default for the nodes for which it returns true. It may call the
+	// Pruner for their inputs.
+	Instead func(p *Pruner, n Node, need []bool) (Node, []int, bool)
+	fired   func()
+}
+
+// Whole prunes a plan whose output columns are all needed.
+func (p *Pruner) Whole(n Node) Node {
 	all := make([]bool, Width(n))
 	for i := range all {
 		all[i] = true
 	}
-	out, _ := o.prune(n, all)
+	out, _ := p.Prune(n, all)
 	return out
 }
 
-// prune returns n without some of the columns that are not needed, and where each old column went:
-// -1 if it is gone. All needed columns are kept, in their order.
-func (o *optimizer) prune(n Node, need []bool) (Node, []int) {
+// Prune returns n without some of the unneeded columns, and the new position of each old column, -1
+// if it was removed. All needed columns are kept, in their order.
+func (p *Pruner) Prune(n Node, need []bool) (Node, []int) {
+	if p.Instead != nil {
+		if out, to, ok := p.Instead(p, n, need); ok {
+			return out, to
+		}
+	}
+	return p.Default(n, need)
+}
+
+// Default is Prune without Instead for n itself.
+func (p *Pruner) Default(n Node, need []bool) (Node, []int) {
 	switch x := n.(type) {
 	case *Scan:
-		return o.pruneScan(x, need)
+		return p.pruneScan(x, need)
 	case *Inline:
-		if o.options.KeepFilters {
-			return n, identity(len(need))
-		}
 		keep, to := kept(need)
 		if len(keep) == len(need) {
 			return n, to
 		}
-		o.fired()
+		p.changed()
 		rows := &vector.Batch{N: x.Rows.N, Sel: x.Rows.Sel}
 		for _, k := range keep {
 			rows.Cols = append(rows.Cols, x.Rows.Cols[k])
@@ -42,7 +62,7 @@ func (o *optimizer) prune(n Node, need []bool) (Node, []int) {
 		if len(keep) == len(need) {
 			return n, to
 		}
-		o.fired()
+		p.changed()
 		c := *x
 		c.Declared, c.Out = x.Signature(), pick(x.Out, keep)
 		return &c, to
@@ -51,49 +71,49 @@ func (o *optimizer) prune(n Node, need []bool) (Node, []int) {
 		if len(keep) == len(need) {
 			return n, to
 		}
-		o.fired()
+		p.changed()
 		c := *x
 		c.Out = pick(x.Out, keep)
 		return &c, to
 	case *Filter:
 		below := union(need, x.Cond)
-		in, to := o.prune(x.Input, below)
+		in, to := p.Prune(x.Input, below)
 		return &Filter{Input: in, Cond: renumber(x.Cond, to)}, to
 	case *Project:
-		return o.pruneProject(x, need)
+		return p.pruneProject(x, need)
 	case *Aggregate:
-		return o.pruneAggregate(x, need)
+		return p.pruneAggregate(x, need)
 	case *Sort:
 		below := append([]bool(nil), need...)
 		for _, k := range x.Keys {
 			below[k.Column] = true
 		}
-		in, to := o.prune(x.Input, below)
+		in, to := p.Prune(x.Input, below)
 		c := *x
 		c.Input, c.Keys = in, moveKeys(x.Keys, to)
 		return &c, to
 	case *Limit:
-		in, to := o.prune(x.Input, need)
+		in, to := p.Prune(x.Input, need)
 		return WithInputs(x, []Node{in}), to
 	case *Join:
-		return o.pruneJoin(x, need)
+		return p.pruneJoin(x, need)
 	case *Union:
-		return o.pruneUnion(x, need)
+		return p.pruneUnion(x, need)
 	case *Buckets:
 		c := *x
-		c.Input, _ = o.prune(x.Input, make([]bool, Width(x.Input)))
+		c.Input, _ = p.Prune(x.Input, make([]bool, Width(x.Input)))
 		return &c, identity(len(need))
 	case *Unnest:
-		return o.pruneUnnest(x, need)
+		return p.pruneUnnest(x, need)
 	case *Window:
-		return o.pruneWindow(x, need)
+		return p.pruneWindow(x, need)
 	}
 	// SetOp compares whole rows, Write and Export store them: their inputs keep all columns.
-	n = MapInputs(n, o.pruneColumns)
+	n = MapInputs(n, p.Whole)
 	return n, identity(len(need))
 }
 
-func (o *optimizer) pruneScan(x *Scan, need []bool) (Node, []int) {
+func (p *Pruner) pruneScan(x *Scan, need []bool) (Node, []int) {
 	below := need
 	if x.Filter != nil {
 		below = union(need, x.Filter)
@@ -102,7 +122,7 @@ func (o *optimizer) pruneScan(x *Scan, need []bool) (Node, []int) {
 	if len(keep) == len(need) {
 		return x, to
 	}
-	o.fired()
+	p.changed()
 	c := *x
 	c.Out = pick(x.Out, keep)
 	if x.Filter != nil {
@@ -111,7 +131,7 @@ func (o *optimizer) pruneScan(x *Scan, need []bool) (Node, []int) {
 	return &c, to
 }
 
-func (o *optimizer) pruneProject(x *Project, need []bool) (Node, []int) {
+func (p *Pruner) pruneProject(x *Project, need []bool) (Node, []int) {
 	keep, to := kept(need)
 	below := make([]bool, Width(x.Input))
 	c := &Project{Exprs: make([]expr.Expr, 0, len(keep)), Names: make([]string, 0, len(keep))}
@@ -120,9 +140,9 @@ func (o *optimizer) pruneProject(x *Project, need []bool) (Node, []int) {
 		c.Exprs = append(c.Exprs, x.Exprs[k])
 		c.Names = append(c.Names, x.Names[k])
 	}
-	in, moved := o.prune(x.Input, below)
+	in, moved := p.Prune(x.Input, below)
 	if len(keep) < len(need) {
-		o.fired()
+		p.changed()
 	}
 	c.Input = in
 	for i, e := range c.Exprs {
@@ -131,7 +151,7 @@ func (o *optimizer) pruneProject(x *Project, need []bool) (Node, []int) {
 	return c, to
 }
 
-func (o *optimizer) pruneAggregate(x *Aggregate, need []bool) (Node, []int) {
+func (p *Pruner) pruneAggregate(x *Aggregate, need []bool) (Node, []int) {
 	// Keys make the groups and stay; aggregates that nobody reads go.
 	want := append([]bool(nil), need...)
 	for i := range x.Keys {
@@ -163,9 +183,9 @@ func (o *optimizer) pruneAggregate(x *Aggregate, need []bool) (Node, []int) {
 		c.Aggs = append(c.Aggs, a)
 	}
 	if len(keep) < len(need) {
-		o.fired()
+		p.changed()
 	}
-	in, moved := o.prune(x.Input, below)
+	in, moved := p.Prune(x.Input, below)
 	c.Input = in
 	c.Keys, c.Order = moveAll(x.Keys, moved), moveKeys(x.Order, moved)
 	for i := range c.Aggs {
@@ -174,15 +194,15 @@ func (o *optimizer) pruneAggregate(x *Aggregate, need []bool) (Node, []int) {
 	return &c, to
 }
 
-func (o *optimizer) pruneJoin(x *Join, need []bool) (Node, []int) {
+func (p *Pruner) pruneJoin(x *Join, need []bool) (Node, []int) {
 	width := Width(x.Left)
 	all := make([]bool, width+Width(x.Right))
 	copy(all, need)
 	if x.Kind == Single && !slices.Contains(all[width:], true) {
 		// Nobody reads what the scalar subquery gives: it is not asked, so that it can't fail for having
 		// several rows either.
-		o.fired()
-		left, to := o.prune(x.Left, all[:width])
+		p.changed()
+		left, to := p.Prune(x.Left, all[:width])
 		return left, append(to, slices.Repeat([]int{-1}, len(need)-width)...)
 	}
 	if x.On != nil {
@@ -191,12 +211,8 @@ func (o *optimizer) pruneJoin(x *Join, need []bool) (Node, []int) {
 	for _, k := range x.Keys {
 		all[k.Left], all[width+k.Right] = true, true
 	}
-	side := o.prune
-	if ofText := x.Kind == Inner || x.Kind == Left || x.Kind == Right || x.Kind == Full; ofText && !joinsSubquery(x) {
-		side = o.pruneSide
-	}
-	left, toLeft := side(x.Left, all[:width])
-	right, toRight := side(x.Right, all[width:])
+	left, toLeft := p.Prune(x.Left, all[:width])
+	right, toRight := p.Prune(x.Right, all[width:])
 	newWidth := Width(left)
 	to := append([]int(nil), toLeft...)
 	for _, t := range toRight {
@@ -219,51 +235,23 @@ func (o *optimizer) pruneJoin(x *Join, need []bool) (Node, []int) {
 	return &c, to
 }
 
-// joinsSubquery reports whether a join finds the values of a correlated subquery.
-func joinsSubquery(x *Join) bool {
-	cols := x.Right.Columns()
-	return slices.ContainsFunc(x.Keys, func(k EquiKey) bool { return cols[k.Right].Name == OuterColumn })
-}
-
-// pruneSide prunes a side of a join. Where filters are kept, what only a filter of that side reads
-// goes, too.
-func (o *optimizer) pruneSide(n Node, need []bool) (Node, []int) {
-	in, to := o.prune(n, need)
-	_, filtered := in.(*Filter)
-	if scan, ok := in.(*Scan); ok {
-		filtered = scan.Filter != nil
-	}
-	if !filtered || !o.options.KeepFilters {
-		return in, to
-	}
-	keep, kept := kept(need)
-	if len(keep) == Width(in) {
-		return in, to
-	}
-	return Select(in, moveAll(keep, to)), kept
-}
-
-func (o *optimizer) pruneUnion(x *Union, need []bool) (Node, []int) {
-	if o.options.KeepFilters && !slices.Contains(need, true) {
-		need = slices.Clone(need)
-		need[len(need)-1] = true
-	}
+func (p *Pruner) pruneUnion(x *Union, need []bool) (Node, []int) {
 	keep, to := kept(need)
 	ins := make([]Node, len(x.Ins))
 	for i, in := range x.Ins {
-		pruned, moved := o.prune(in, need)
+		pruned, moved := p.Prune(in, need)
 		ins[i] = exactly(pruned, moveAll(keep, moved))
 	}
 	return &Union{Ins: ins, Out: pick(x.Out, keep)}, to
 }
 
-func (o *optimizer) pruneUnnest(x *Unnest, need []bool) (Node, []int) {
+func (p *Pruner) pruneUnnest(x *Unnest, need []bool) (Node, []int) {
 	width := Width(x.Input)
 	below := append([]bool(nil), need[:width]...)
 	for _, l := range x.Lists {
 		below[l.Column] = true
 	}
-	in, to := o.prune(x.Input, below)
+	in, to := p.Prune(x.Input, below)
 	c := *x
 	c.Input, c.Lists = in, append([]UnnestList(nil), x.Lists...)
 	for i := range c.Lists {
@@ -276,7 +264,7 @@ func (o *optimizer) pruneUnnest(x *Unnest, need []bool) (Node, []int) {
 	return &c, to
 }
 
-func (o *optimizer) pruneWindow(x *Window, need []bool) (Node, []int) {
+func (p *Pruner) pruneWindow(x *Window, need []bool) (Node, []int) {
 	width := Width(x.Input)
 	below := append([]bool(nil), need[:width]...)
 	for _, k := range x.Partition {
@@ -304,9 +292,9 @@ func (o *optimizer) pruneWindow(x *Window, need []bool) (Node, []int) {
 		calls = append(calls, len(c.Calls))
 		c.Calls = append(c.Calls, call)
 	}
-	in, to := o.prune(x.Input, below)
+	in, to := p.Prune(x.Input, below)
 	if len(c.Calls) < len(x.Calls) {
-		o.fired()
+		p.changed()
 	}
 	newWidth := Width(in)
 	for i := range c.Calls {
@@ -417,4 +405,10 @@ func moveCall(a AggCall, to []int) AggCall {
 		a.Filter = to[a.Filter]
 	}
 	return a
+}
+
+func (p *Pruner) changed() {
+	if p.fired != nil {
+		p.fired()
+	}
 }

@@ -46,7 +46,7 @@ func (o *optimizer) push(n Node, terms []expr.Expr) Node {
 		if x.Sets != nil {
 			ok = func(c int) bool { return c < len(x.Keys) && inAllSets(x.Sets, c) }
 		}
-		down, stay := partition(terms, func(e expr.Expr) bool { return readsSome(e) && readsOnly(e, ok) && !IsVolatile(e) })
+		down, stay := partition(terms, func(e expr.Expr) bool { return readsSome(e) && ReadsOnly(e, ok) && !IsVolatile(e) })
 		for i, e := range down {
 			down[i] = renumber(e, x.Keys)
 		}
@@ -61,9 +61,6 @@ func (o *optimizer) push(n Node, terms []expr.Expr) Node {
 		return WithInputs(x, []Node{o.push(x.Input, terms)})
 
 	case *Union:
-		if o.options.KeepFilters {
-			return filter(MapInputs(n, func(c Node) Node { return o.push(c, nil) }), terms)
-		}
 		o.moved(terms)
 		in := make([]Node, len(x.Ins))
 		for i, c := range x.Ins {
@@ -77,7 +74,7 @@ func (o *optimizer) push(n Node, terms []expr.Expr) Node {
 
 	case *Unnest:
 		width := Width(x.Input)
-		down, stay := partition(terms, func(e expr.Expr) bool { return readsSome(e) && readsOnly(e, func(c int) bool { return c < width }) })
+		down, stay := partition(terms, func(e expr.Expr) bool { return readsSome(e) && ReadsOnly(e, func(c int) bool { return c < width }) })
 		o.moved(down)
 		return filter(WithInputs(x, []Node{o.push(x.Input, down)}), stay)
 
@@ -87,15 +84,12 @@ func (o *optimizer) push(n Node, terms []expr.Expr) Node {
 			partitioned[c] = true
 		}
 		down, stay := partition(terms, func(e expr.Expr) bool {
-			return readsSome(e) && readsOnly(e, func(c int) bool { return partitioned[c] })
+			return readsSome(e) && ReadsOnly(e, func(c int) bool { return partitioned[c] })
 		})
 		o.moved(down)
 		return filter(WithInputs(x, []Node{o.push(x.Input, down)}), stay)
 
 	case *Join:
-		if o.options.KeepFilters && !joinsAll(x, terms) {
-			return filter(o.pushJoin(x, nil), terms)
-		}
 		return o.pushJoin(x, terms)
 	}
 	return filter(MapInputs(n, func(c Node) Node { return o.push(c, nil) }), terms)
@@ -107,31 +101,13 @@ func (o *optimizer) moved(terms []expr.Expr) {
 	}
 }
 
-// joinsAll reports whether each of the terms is an equality that reads both sides of a join without
-// a condition.
-func joinsAll(x *Join, terms []expr.Expr) bool {
-	if x.On != nil || len(x.Keys) > 0 {
-		return len(terms) == 0
-	}
-	width := Width(x.Left)
-	for _, e := range terms {
-		if c, ok := e.(*expr.Call); !ok || c.Fn.Name != "=" {
-			return false
-		}
-		if readsOnly(e, func(c int) bool { return c < width }) || readsOnly(e, func(c int) bool { return c >= width }) {
-			return false
-		}
-	}
-	return true
-}
-
 // pushJoin distributes terms, over the columns of left then right, and the terms of the join
 // condition.
 func (o *optimizer) pushJoin(x *Join, terms []expr.Expr) Node {
-	x = strengthen(x, terms)
+	x = Strengthen(x, terms)
 	width := Width(x.Left)
-	onLeft := func(e expr.Expr) bool { return readsOnly(e, func(c int) bool { return c < width }) && !IsVolatile(e) }
-	onRight := func(e expr.Expr) bool { return readsOnly(e, func(c int) bool { return c >= width }) && !IsVolatile(e) }
+	onLeft := func(e expr.Expr) bool { return ReadsOnly(e, func(c int) bool { return c < width }) && !IsVolatile(e) }
+	onRight := func(e expr.Expr) bool { return ReadsOnly(e, func(c int) bool { return c >= width }) && !IsVolatile(e) }
 
 	var left, right, stay []expr.Expr
 	for _, e := range terms {
@@ -149,7 +125,7 @@ func (o *optimizer) pushJoin(x *Join, terms []expr.Expr) Node {
 		switch {
 		case onLeft(e) && readsSome(e) && (x.Kind == Inner || x.Kind == Semi || x.Kind == Right):
 			left = append(left, e)
-		case onRight(e) && readsSome(e) && x.Kind != Right && x.Kind != Full && x.Kind != AntiNull && !(o.options.KeepFilters && givesColumn(e)):
+		case onRight(e) && readsSome(e) && x.Kind != Right && x.Kind != Full && x.Kind != AntiNull:
 			right = append(right, e)
 		default:
 			on = append(on, e)
@@ -159,38 +135,22 @@ func (o *optimizer) pushJoin(x *Join, terms []expr.Expr) Node {
 		on = append(on, stay...)
 		o.moved(stay)
 		stay = nil
-		if !o.options.KeepFilters {
-			left, right = append(left, impliedOf(on, func(c int) bool { return c < width })...), append(right, impliedOf(on, func(c int) bool { return c >= width })...)
-		}
+		left = append(left, impliedTerms(on, func(c int) bool { return c < width })...)
+		right = append(right, impliedTerms(on, func(c int) bool { return c >= width })...)
 	}
 	o.moved(left)
 	o.moved(right)
 	for i, e := range right {
-		right[i] = shiftColumns(e, -width)
+		right[i] = ShiftColumns(e, -width)
 	}
 	c := *x
 	c.Left, c.Right, c.On = o.push(x.Left, left), o.push(x.Right, right), Conjunction(on)
 	return filter(&c, stay)
 }
 
-// givesColumn reports whether a condition is that a column has one value.
-func givesColumn(e expr.Expr) bool {
-	c, ok := e.(*expr.Call)
-	if !ok || c.Fn.Name != "=" || len(c.Args) != 2 {
-		return false
-	}
-	left, right := c.Args[0], c.Args[1]
-	if _, constant := left.(*expr.Literal); constant {
-		left, right = right, left
-	}
-	_, isColumn := left.(*expr.Column)
-	_, isConstant := right.(*expr.Literal)
-	return isColumn && isConstant
-}
-
-// strengthen turns an outer join into a narrower one when terms above it drop the rows that have no
+// Strengthen converts an outer join into a stricter kind if terms above it drop the rows without a
 // partner.
-func strengthen(x *Join, terms []expr.Expr) *Join {
+func Strengthen(x *Join, terms []expr.Expr) *Join {
 	if !isOuter(x.Kind) {
 		return x
 	}
@@ -210,7 +170,8 @@ func strengthen(x *Join, terms []expr.Expr) *Join {
 }
 
 // RejectsNull reports whether e is certainly not TRUE when all columns for which ok holds are NULL.
-// It knows comparisons, IN, LIKE and IS NOT NULL over such columns; anything else may be TRUE.
+// It handles comparisons, IN, LIKE and IS NOT NULL over such columns; it assumes that other
+// expressions can be TRUE.
 func RejectsNull(e expr.Expr, ok func(int) bool) bool {
 	switch x := e.(type) {
 	case *expr.And:
@@ -267,14 +228,14 @@ func isNullWith(e expr.Expr, ok func(int) bool) bool {
 // pushableThrough reports whether e may be computed below p: from the expressions that its columns
 // stand for.
 func pushableThrough(e expr.Expr, p *Project) bool {
-	if !readsOnly(e, func(c int) bool { return !IsVolatile(p.Exprs[c]) }) {
+	if !ReadsOnly(e, func(c int) bool { return !IsVolatile(p.Exprs[c]) }) {
 		return false
 	}
 	return !IsOvergrown(e, p.Exprs)
 }
 
-// IsOvergrown reports whether e would be too large if the expressions below stood in it for the
-// columns it reads.
+// IsOvergrown reports whether e would be too large after the expressions below are substituted for
+// its columns.
 func IsOvergrown(e expr.Expr, below []expr.Expr) bool {
 	size := 0
 	count := func(expr.Expr) bool { size++; return size <= maxMergedNodes }
@@ -289,7 +250,7 @@ func IsOvergrown(e expr.Expr, below []expr.Expr) bool {
 
 // readsSome reports whether e reads a column: a constant condition says something of all rows and
 // stays where it is.
-func readsSome(e expr.Expr) bool { return !readsOnly(e, func(int) bool { return false }) }
+func readsSome(e expr.Expr) bool { return !ReadsOnly(e, func(int) bool { return false }) }
 
 func inAllSets(sets [][]int, key int) bool {
 	for _, s := range sets {

@@ -97,5 +97,5 @@ func readsLeft(x *Join, width int, ok func(int) bool) bool {
 	if x.On == nil {
 		return len(x.Keys) > 0
 	}
-	return !IsVolatile(x.On) && readsOnly(x.On, func(c int) bool { return c >= width || ok(c) })
+	return !IsVolatile(x.On) && ReadsOnly(x.On, func(c int) bool { return c >= width || ok(c) })
 }

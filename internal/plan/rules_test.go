@@ -77,7 +77,7 @@ func TestRules(t *testing.T) {
 			continue
 		}
 		fired := map[string]bool{}
-		n := plan.Optimize(s.Plan, plan.Options{Off: off, Rows: rows, LargeSide: large, Context: expr.Context{Zone: s.Zone, Now: s.Now},
+		n := plan.Optimize(s.Plan, plan.Options{Off: off, Rows: rows, BroadcastRowLimit: large, Context: expr.Context{Zone: s.Zone, Now: s.Now},
 			Fired: func(r string) { fired[r] = true }})
 		for _, whole := range []plan.Node{s.Plan, n} {
 			plan.Walk(whole, func(n plan.Node) bool {

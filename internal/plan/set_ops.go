@@ -5,6 +5,7 @@ import (
 
 	"github.com/hengedb/henge/internal/agg"
 	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/expr/catalog"
 	"github.com/hengedb/henge/internal/vector"
 )
 
@@ -66,6 +67,6 @@ func sideOf(fn string, column int, t expr.Type) AggCall {
 // isSide is the condition that a column of groups is a side.
 func isSide(groups *Aggregate, column int, side int64) expr.Expr {
 	c := ColumnAt(groups, column)
-	equal, _ := expr.Lookup(fnEqual)
+	equal, _ := catalog.Lookup(fnEqual)
 	return &expr.Call{Fn: equal, Args: []expr.Expr{&expr.Column{Index: column, Name: c.Name, T: c.Type}, sideLiteral(side)}, T: expr.Of(expr.Boolean).NotNull()}
 }

@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"slices"
+
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/fault"
@@ -15,12 +17,7 @@ func (o *optimizer) timeIntervals(n Node) Node {
 	if !ok || scan.Filter == nil {
 		return n
 	}
-	column := -1
-	for i, c := range scan.Out {
-		if c.Name == TimeColumn && c.Type.Base == expr.Timestamp {
-			column = i
-		}
-	}
+	column := scan.TimeColumn()
 	if column < 0 {
 		return n
 	}
@@ -30,15 +27,16 @@ func (o *optimizer) timeIntervals(n Node) Node {
 	}
 	o.fired()
 	c := *scan
-	switch {
-	case len(bound) > 0:
-		c.Filter, c.Intervals = stay, bound
-	case o.options.KeepUnmet && o.isEmptyByBuckets(scan, column):
-		c.Filter, c.Intervals = nil, bound
-	default:
+	if len(bound) == 0 {
 		return Empty(scan.Out)
 	}
+	c.Filter, c.Intervals = stay, bound
 	return &c
+}
+
+// TimeColumn returns the position of the time column, or -1.
+func (x *Scan) TimeColumn() int {
+	return slices.IndexFunc(x.Out, func(c Column) bool { return c.Name == TimeColumn && c.Type.Base == expr.Timestamp })
 }
 
 func countTerms(e expr.Expr) int {
@@ -49,32 +47,9 @@ func countTerms(e expr.Expr) int {
 	return n
 }
 
-// isEmptyByBuckets reports whether only conditions on buckets of time leave no time for the rows of
-// a scan.
-func (o *optimizer) isEmptyByBuckets(scan *Scan, column int) bool {
-	var others []expr.Expr
-	for t := range Terms(scan.Filter) {
-		bucket := false
-		expr.Walk(t, func(e expr.Expr) bool {
-			switch x := e.(type) {
-			case *expr.Call:
-				bucket = bucket || x.Fn.Name == "TIME_FLOOR"
-			case *expr.Cast:
-				bucket = bucket || x.T.Base == expr.Date
-			}
-			return !bucket
-		})
-		if !bucket {
-			others = append(others, t)
-		}
-	}
-	bound, _ := TimeBounds(Conjunction(others), column, o.options.Context.Zone, scan.Intervals)
-	return bound == nil || len(bound) > 0
-}
-
-// TimeBounds reads the terms of a condition that bound a column of times: the intervals within
-// those of before (nil: all time; nil again where there are no bounds), and what they do not say
-// completely.
+// TimeBounds extracts the terms of a condition that bound a time column. It returns the intervals
+// within before (nil: all time; nil again if there are no bounds), and the terms that the intervals
+// do not fully express.
 func TimeBounds(cond expr.Expr, column int, zone *chrono.Zone, before []chrono.Interval) (within []chrono.Interval, rest expr.Expr) {
 	reader := timeReader{column: column, zone: zone}
 	var stay []expr.Expr
@@ -105,8 +80,8 @@ type instants struct{ list []chrono.Interval }
 
 var allTime = chrono.Eternity
 
-// CheckTimeBounds returns the error of requireTimeCondition if some scan of an optimized plan is
-// not bounded in time.
+// CheckTimeBounds returns the error of requireTimeCondition if a scan of an optimized plan is not
+// bounded in time.
 func CheckTimeBounds(n Node) error {
 	var err error
 	Walk(n, func(n Node) bool {
@@ -303,14 +278,14 @@ func (r timeReader) floor(e expr.Expr) (chrono.Granularity, bool) {
 		return g, err == nil
 	}
 	c, ok := e.(*expr.Call)
-	if !ok || c.Fn.Name != "TIME_FLOOR" || !isTime(c.Args[0], r.column) {
+	if !ok || !c.Fn.FloorsTime || !isTime(c.Args[0], r.column) {
 		return chrono.Granularity{}, false
 	}
 	return FloorGranularity(c, r.zone)
 }
 
 // FloorGranularity returns the granularity of a call of TIME_FLOOR whose period, origin and zone
-// are constants. The zone is that of the query where the call has none.
+// are constants. If the call does not name a zone, it is that of the query.
 func FloorGranularity(c *expr.Call, zone *chrono.Zone) (chrono.Granularity, bool) {
 	none := chrono.Granularity{}
 	text, ok := literalText(c.Args[1])
@@ -337,7 +312,10 @@ func FloorGranularity(c *expr.Call, zone *chrono.Zone) (chrono.Granularity, bool
 			return none, false
 		}
 		if name, ok := l.Value.(string); ok {
-			zone = chrono.InferZone(name)
+			var err error
+			if zone, err = chrono.LoadZone(name); err != nil {
+				return none, false
+			}
 		}
 	}
 	g, err := chrono.PeriodGranularity(period, zone, origin)

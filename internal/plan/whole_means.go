@@ -3,6 +3,7 @@ package plan
 import (
 	"slices"
 
+	"github.com/hengedb/henge/internal/agg"
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/vector"
 )
@@ -40,7 +41,8 @@ func (o *optimizer) wholeMeans(n Node) Node {
 // anything else. A state that is stored has the type it was asked for, and different whole numbers
 // may be one double.
 func wholeMean(call *AggCall, p *Project) expr.Expr {
-	if call.Agg.Name != "AVG" || call.Agg.Keep || call.Distinct || call.Agg.Args[0] != vector.Double {
+	fn := agg.Lookup(call.Agg.Name)
+	if fn == nil || fn.Native.Kind != agg.NativeMean || call.Agg.Keep || call.Distinct || call.Agg.Args[0] != vector.Double {
 		return nil
 	}
 	cast, ok := p.Exprs[call.Args[0]].(*expr.Cast)

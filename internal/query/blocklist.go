@@ -1,14 +1,14 @@
 package query
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// BlockRule keeps queries from running (spec/cluster.md, section 14.3). A query is blocked when it
-// fits all that a rule names.
+// BlockRule blocks queries. A query is blocked if it matches all conditions of a rule.
 type BlockRule struct {
 	Type string `json:"type"`
 	Name string `json:"ruleName"`
@@ -19,7 +19,7 @@ type BlockRule struct {
 	ContextMatches map[string]any `json:"contextMatches,omitempty"`
 }
 
-// Validate refuses rules that no query or every query would fit by mistake.
+// Validate rejects rules that would accidentally match no query or every query.
 func (r *BlockRule) Validate() error {
 	switch {
 	case r.Type != "default":
@@ -46,15 +46,15 @@ func (r *BlockRule) fits(kinds, dataSources []string, context map[string]any) bo
 	return within(r.DataSources, dataSources) && within(r.QueryTypes, kinds)
 }
 
-// Describe notes what the query is, as soon as that is known: "sql" or a native type, and the
-// datasources that it reads. It refuses one that the blocklist keeps from running, or that reads a
-// datasource which too many read; kinds are its native types where the kind is not one, and only
-// called when a rule is about them.
-func (q *Query) Describe(kind string, dataSources []string, kinds func() []string) error {
+// Describe records the kind of the query, "sql" or a native type, and its datasources, as soon as
+// they are known. It rejects the query if the blocklist matches, or if too many queries read one of
+// its datasources. kinds returns the native types of a query whose kind is not native; it is called
+// only if a rule needs them.
+func (q *Query) Describe(ctx context.Context, kind string, dataSources []string, kinds func() []string) error {
 	if q == nil {
 		return nil
 	}
-	q.about.Store(&about{kind, dataSources})
+	q.about.Store(q.aboutOf(ctx, kind, dataSources))
 	if err := q.blocked(kind, dataSources, kinds); err != nil {
 		return err
 	}

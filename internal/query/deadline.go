@@ -3,6 +3,7 @@ package query
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"time"
 
@@ -10,9 +11,9 @@ import (
 	"github.com/hengedb/henge/internal/querycontext"
 )
 
-// Deadline ends ctx after the time that the settings of a query allow, in milliseconds from when it
-// arrived by the clock of the machine, which is usual where they say nothing; 0 means no end. More
-// than most is refused, if that is above 0.
+// Deadline ends ctx after the timeout in the context of a query, in milliseconds since its arrival
+// by the clock of the machine. usual is the default timeout; 0 means no timeout. If most is
+// positive, a greater timeout is rejected.
 func Deadline(ctx context.Context, arrived time.Time, settings map[string]any, usual, most int64) (context.Context, context.CancelFunc, error) {
 	ms, err := querycontext.Timeout.Or(settings, usual)
 	if err != nil {
@@ -27,12 +28,22 @@ func Deadline(ctx context.Context, arrived time.Time, settings map[string]any, u
 	if ms == 0 || ms > math.MaxInt64/int64(time.Millisecond) {
 		return ctx, func() {}, nil
 	}
-	late := fault.Timeout("Query did not complete within configured timeout period. You can increase query timeout or tune the performance of query.")
-	ctx, cancel := context.WithDeadlineCause(ctx, arrived.Add(time.Duration(ms)*time.Millisecond), late)
+	ctx, cancel := context.WithDeadlineCause(ctx, arrived.Add(time.Duration(ms)*time.Millisecond), late(ms, settings))
 	return ctx, cancel, nil
 }
 
-// Cause prefers why the context ended to what its end did to an operator.
+// late says which limit ended a query and where it is set, behind the sentence that clients match.
+func late(ms int64, settings map[string]any) *fault.Error {
+	source := "the default of [service.server.http.defaultQueryTimeout]; the context parameter [timeout] overrides it"
+	if settings[querycontext.Timeout.Key()] != nil {
+		source = "set by the context parameter [timeout]"
+	}
+	out := fault.QueryTimeout()
+	out.Message += fmt.Sprintf(" The limit was [%d] ms, %s.", ms, source)
+	return out
+}
+
+// Cause returns the reason why the context ended rather than the resulting error of an operator.
 func Cause(ctx context.Context, err error) error {
 	if ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)) {
 		return context.Cause(ctx)

@@ -1,10 +1,10 @@
-// Package query gives the life of a query, in whatever language it comes: it is admitted or refused
-// (lanes, quotas of users and datasources, the blocklist), gets a priority, shows in the lists of
-// what runs and ran, and can be cancelled.
+// Package query manages the life of a query, in any language: it admits or rejects the query
+// (lanes, quotas of users and datasources, the blocklist), assigns a priority, lists running and
+// finished queries, and cancels queries.
 //
-// The central types are Running, the registry of a Broker's queries, Request, a checked SQL
-// request, and Session, what native queries ask of one state of the timeline. Engine is what the
-// endpoints need of a Broker.
+// The central types are Running, the registry of the queries of a Broker; Request, a validated SQL
+// request; and Session, the access of native queries to one state of the timeline. Engine is the
+// interface of the endpoints to a Broker.
 //
 // Elsewhere: HTTP (api/sql, api/nativequery, api/statements), planning and running (package
 // broker), the parameters of a query's context (package querycontext).

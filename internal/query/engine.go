@@ -9,33 +9,34 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// Engine is what the endpoints need of a Broker.
+// Engine is the interface of the endpoints to a Broker.
 type Engine interface {
-	// Start parses, plans and begins a statement for q. Faults of the statement come from here; faults
-	// of running from Rows.Next. The rows end when ctx is done.
+	// Start parses, plans and starts a statement for q. It returns faults of the statement; Rows.Next
+	// returns faults of its execution. The rows end when ctx is done.
 	Start(ctx context.Context, q *Query, req *Request) (Rows, error)
 }
 
-// Rows are the rows of a statement on their way.
+// Rows are the rows of a running statement.
 //
 // Next is called from one goroutine; a batch is valid until the next call. It returns io.EOF at the
-// end. Close ends the query and frees all it holds; it may be called once at any time after the
-// last Next returned.
+// end. Close ends the query and frees its resources; it may be called once at any time after the
+// last Next has returned.
 type Rows interface {
 	Columns() []result.Column
-	// Zone is the zone times are shown in.
+	// Zone is the time zone of timestamps in the result.
 	Zone() *chrono.Zone
-	// StringifyArrays says whether arrays are written as text.
+	// StringifyArrays is true if arrays are written as text.
 	StringifyArrays() bool
-	// Facts is the response context, which says beside the rows what they do not cover, as JSON.
-	Facts() string
+	// ResponseContext is the response context as JSON, which describes the data that the rows do not
+	// cover.
+	ResponseContext() string
 	Next(ctx context.Context) (*vector.Batch, error)
 	Close()
 }
 
-// Description is what a statement gives and wants.
+// Description lists the columns and the parameters of a statement.
 type Description struct {
 	Columns []result.Column
-	// Parameters are the types of its parameters; that of one of which nothing is known is NULL.
+	// Parameters are the types of its parameters; an unknown type is NULL.
 	Parameters []expr.Type
 }

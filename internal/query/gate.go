@@ -3,12 +3,13 @@ package query
 import (
 	"sync"
 
+	"github.com/hengedb/henge/internal/auth"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/obs"
 )
 
-// Gate counts the queries that run, all of them and those of a lane, a user and a datasource, and
-// refuses those beyond the limits.
+// Gate counts running queries in total, per lane, per user and per datasource, and rejects queries
+// above the limits.
 type Gate struct {
 	limits Limits
 	about  obs.Occurrence // how a refusal is counted, but for the limit
@@ -19,6 +20,7 @@ type Gate struct {
 		total                 int
 		lanes, users, sources map[string]int
 		parts                 map[string]*parts // by query
+		bound                 map[string]int    // queries of users whose limits bound them
 	}
 }
 
@@ -28,26 +30,31 @@ type parts struct {
 	lane    string
 }
 
-// NewGate returns a gate through which nobody has come. A meter is told, as the metric
-// query/overLimit/count of a service, how many were refused by which limit; nil: nobody wants to
-// know.
+// NewGate returns a gate without queries. The meter, if not nil, counts rejected queries by limit,
+// as the metric query/overLimit/count of a service.
 func NewGate(l Limits, service string, m *obs.Meter) *Gate {
 	g := &Gate{limits: l, about: obs.Occurrence{Service: service, Metric: "query/overLimit/count"}, meter: m}
 	g.mu.lanes, g.mu.users, g.mu.sources, g.mu.parts = map[string]int{}, map[string]int{}, map[string]int{}, map[string]*parts{}
+	g.mu.bound = map[string]int{}
 	return g
 }
 
-// over refuses a query, and counts that by what is limited: "total", "lane", "user" or
-// "dataSource".
-func (g *Gate) over(limited, format string, args ...any) error {
+// counted counts a refusal by what is limited: "total", "lane", "user", "dataSource", or "limits"
+// of a user's roles.
+func (g *Gate) counted(limited string) {
 	about := g.about
 	about.Dims = []string{"limit", limited}
 	g.meter.Count(about, 1)
+}
+
+// over refuses a query, and counts that.
+func (g *Gate) over(limited, format string, args ...any) error {
+	g.counted(limited)
 	return fault.Capacity(format, args...)
 }
 
-// Enter lets a query of a user in a lane in, or refuses it when too many run. Leave must be called
-// once for each that came in.
+// Enter admits a query of a user in a lane, or rejects it if too many are running. The caller must
+// call Leave once for each admitted query.
 func (g *Gate) Enter(user, lane string) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -61,8 +68,8 @@ func (g *Gate) Enter(user, lane string) error {
 	return nil
 }
 
-// Read lets a query that is in read datasources, or refuses it when too many read one of them.
-// Unread is called with the same at its end.
+// Read permits an admitted query to read datasources, or rejects it if too many queries read one of
+// them. The caller calls Unread with the same datasources at its end.
 func (g *Gate) Read(sources []string) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -77,7 +84,7 @@ func (g *Gate) Read(sources []string) error {
 	return nil
 }
 
-// Unread ends what Read began.
+// Unread reverts Read.
 func (g *Gate) Unread(sources []string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -112,7 +119,33 @@ func (g *Gate) roomLocked(lane string) error {
 	return nil
 }
 
-// Leave ends what Enter began.
+// EnterBound admits a query of a user with a personal limit on running queries, or rejects it. The
+// caller calls LeaveBound with the same arguments at its end.
+func (g *Gate) EnterBound(user string, bounds *auth.Bounds) error {
+	limit, limited := bounds.Find(auth.ConcurrentQueries)
+	if !limited {
+		return nil
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if float64(g.mu.bound[user]) >= limit.Most {
+		g.counted("limits")
+		return bounds.TooMany()
+	}
+	g.mu.bound[user]++
+	return nil
+}
+
+// LeaveBound reverts EnterBound.
+func (g *Gate) LeaveBound(user string, bounds *auth.Bounds) {
+	if _, limited := bounds.Find(auth.ConcurrentQueries); limited {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		less(g.mu.bound, user)
+	}
+}
+
+// Leave reverts Enter.
 func (g *Gate) Leave(user, lane string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -141,8 +174,8 @@ func (g *Gate) move(from, to string) error {
 	return nil
 }
 
-// EnterPart lets a part of another process's query in: a query counts once, however many of its
-// parts run here. Leave is called at the part's end.
+// EnterPart admits a part of a query of another process. A query counts once, regardless of the
+// number of its parts in this process. The caller calls Leave at the end of the part.
 func (g *Gate) EnterPart(id, lane string) (leave func(), err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -17,7 +17,7 @@ type wireInfo struct {
 // plainInfo is an Info that does not write itself.
 type plainInfo Info
 
-// MarshalJSON writes the form that Brokers exchange.
+// MarshalJSON writes the JSON that Brokers exchange.
 func (i Info) MarshalJSON() ([]byte, error) {
 	w := wireInfo{plainInfo: plainInfo(i), State: i.State()}
 	w.SQL = secret.MaskSQL(i.SQL)
@@ -27,7 +27,7 @@ func (i Info) MarshalJSON() ([]byte, error) {
 	return json.Marshal(w)
 }
 
-// UnmarshalJSON reads the form that Brokers exchange.
+// UnmarshalJSON reads the JSON that Brokers exchange.
 func (i *Info) UnmarshalJSON(text []byte) error {
 	var w wireInfo
 	if err := json.Unmarshal(text, &w); err != nil {

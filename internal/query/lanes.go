@@ -7,24 +7,24 @@ import (
 	"github.com/hengedb/henge/internal/querycontext"
 )
 
-// Limits bound the queries that run at once: all of them, and those of a lane, a user and a
-// datasource (spec/cluster.md, section 20). The zero value bounds none.
+// Limits limit the number of concurrent queries: in total, per lane, per user and per datasource.
+// The zero value has no limits.
 type Limits struct {
-	// Total is how many queries may run at once; 0: any number.
+	// Total is the maximum number of concurrent queries; 0: any number.
 	Total int
-	// Lanes are how many may of a lane. A lane that is not named here has no limit of its own.
+	// Lanes are the limits of lanes. A lane that is missing has no limit of its own.
 	Lanes map[string]int
-	// LowLane puts queries of a negative priority into the lane "low".
+	// LowLane assigns queries with a negative priority to the lane "low".
 	LowLane bool
-	// Users and DataSources are how many may run of a user, and how many may read a datasource.
+	// Users and DataSources limit the queries per user and per datasource.
 	Users, DataSources Quota
 }
 
-// Quota is a limit of each name, with others for some. The zero value is no limit.
+// Quota is a limit per name, with exceptions for some names. The zero value is no limit.
 type Quota struct {
-	// Each is that of all names that Named does not have; 0: any number.
+	// Each is the limit of names that are not in Named; 0: any number.
 	Each int
-	// Named are those of single names; 0: any number.
+	// Named are the limits of single names; 0: any number.
 	Named map[string]int
 }
 
@@ -37,7 +37,7 @@ func (q Quota) of(name string) (limit int, limited bool) {
 	return limit, limit > 0
 }
 
-// Validate refuses limits below 0; each and named are the keys of the settings they are from.
+// Validate rejects negative limits; each and named are the keys of the settings, for messages.
 func (q Quota) Validate(each, named string) error {
 	if q.Each < 0 {
 		return fault.InvalidInput("%s must not be negative, but is [%d]", each, q.Each)
@@ -53,8 +53,8 @@ func (q Quota) Validate(each, named string) error {
 // lowLane is the lane of queries with a negative priority under the strategy hilo.
 const lowLane = "low"
 
-// HiLo returns the limits of the strategy hilo: queries of a negative priority get a share of all,
-// in percent.
+// HiLo returns the limits of the strategy hilo: queries with a negative priority get a percentage
+// of the total.
 func HiLo(total, threads int, maxLowPercent int64) (Limits, error) {
 	if maxLowPercent < 1 || maxLowPercent > 100 {
 		return Limits{}, fault.InvalidInput("service.query.scheduler.laning.maxLowPercent must be in the range 1 to 100, but is [%d]", maxLowPercent)
@@ -62,8 +62,8 @@ func HiLo(total, threads int, maxLowPercent int64) (Limits, error) {
 	return Limits{Total: total, Lanes: map[string]int{lowLane: share(maxLowPercent, total, threads)}, LowLane: true}, nil
 }
 
-// Manual returns the limits of the strategy manual: lanes that queries name in their context, with
-// numbers or, with percent, shares.
+// Manual returns the limits of the strategy manual: queries name their lane in the context; the
+// limit of a lane is a number or, with percent, a share of the total.
 func Manual(total, threads int, lanes map[string]int64, percent bool) (Limits, error) {
 	out := Limits{Total: total, Lanes: map[string]int{}}
 	if len(lanes) == 0 {
@@ -72,7 +72,7 @@ func Manual(total, threads int, lanes map[string]int64, percent bool) (Limits, e
 	for name, n := range lanes {
 		switch {
 		case name == "total" || name == "default":
-			return out, fault.InvalidInput("Lane [%s] can't be limited: its name is kept for all queries, and for those without a lane", name)
+			return out, fault.InvalidInput("Lane [%s] can't be limited: its name is reserved for all queries, and for queries without a lane", name)
 		case n < 1 || percent && n > 100:
 			return out, fault.InvalidInput("The limit [%d] of lane [%s] must be at least 1, and as a percentage at most 100", n, name)
 		case percent:
@@ -100,7 +100,7 @@ func (l *Limits) lane(context map[string]any, priority int64) (string, error) {
 	return querycontext.Lane.Read(context)
 }
 
-// Priority returns the priority that a query's context asks for; 0 if it does not.
+// Priority returns the priority in the context of a query; 0 if it is missing.
 func Priority(context map[string]any) (int64, error) {
 	n, err := querycontext.Priority.Read(context)
 	return int64(n), err

@@ -77,7 +77,7 @@ func TestLimitsOfUsersAndDataSources(t *testing.T) {
 		t.Helper()
 		ctx, q, err := r.Enter(t.Context(), Arrival{ID: "q", Identity: user})
 		if err == nil {
-			if err = q.Describe(SQLKind, sources, nil); err == nil {
+			if err = q.Describe(t.Context(), SQLKind, sources, nil); err == nil {
 				return "", func() { q.End(ctx, nil) }
 			}
 			q.End(ctx, err)
@@ -168,7 +168,7 @@ func TestBlocklist(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer q.End(ctx, nil)
-		if err := q.Describe(kind, sources, func() []string { return kinds }); err != nil {
+		if err := q.Describe(t.Context(), kind, sources, func() []string { return kinds }); err != nil {
 			if fault.Find(err).Category != fault.CategoryForbidden {
 				t.Errorf("got %v", err)
 			}
@@ -190,7 +190,7 @@ func TestBlocklist(t *testing.T) {
 			t.Errorf("got %q, want %q", test.got, test.want)
 		}
 	}
-	if err := (*Query)(nil).Describe("scan", []string{"wiki"}, nil); err != nil {
+	if err := (*Query)(nil).Describe(t.Context(), "scan", []string{"wiki"}, nil); err != nil {
 		t.Errorf("a query that nobody registered: %v", err)
 	}
 	for _, bad := range []BlockRule{{Type: "other", Name: "a", DataSources: []string{"x"}}, {Type: "default", DataSources: []string{"x"}}, {Type: "default", Name: "all"}} {

@@ -8,7 +8,7 @@ import (
 	"github.com/hengedb/henge/internal/obs"
 )
 
-// Outcome names how a query ended.
+// Outcome is the name of the way in which a query ended.
 func Outcome(err error) string {
 	if err == nil {
 		return "success"
@@ -26,7 +26,7 @@ func Outcome(err error) string {
 	return "failed"
 }
 
-// SQLKind is what Describe calls queries in SQL.
+// SQLKind is the kind of SQL queries for Describe.
 const SQLKind = "sql"
 
 // measure tells a meter how a query ended, in the words of the interface.

@@ -10,7 +10,7 @@ import (
 // freeKeys are the keys of the query context that never need a permission.
 var freeKeys = []string{querycontext.SQLQueryID.Key(), querycontext.StringifyArrays.Key()}
 
-// ContextNeeds are those of the keys of a query context that a user sets.
+// ContextNeeds returns the permissions that the context keys of a user require.
 func ContextNeeds(o auth.Options, keys []string) (out []auth.Need) {
 	if !o.ContextKeys {
 		return nil

@@ -7,18 +7,17 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// Thresholds lower the priority of queries that read much (the strategy threshold of
-// spec/cluster.md, section 20). Each that a query crosses takes Adjustment off.
+// Thresholds lower the priority of queries that read much data (the strategy threshold). Each
+// exceeded threshold reduces the priority by Adjustment.
 type Thresholds struct {
-	// Period is how far in the past a query may reach, Duration how much time it may span,
-	// SegmentCount how many segments it may read, and SegmentRange how much time these may span
-	// together; 0: any.
+	// Period limits the age of the queried data, Duration the length of the queried intervals,
+	// SegmentCount the number of segments, and SegmentRange their total length; 0: no limit.
 	Period, Duration, SegmentRange time.Duration
 	SegmentCount                   int64
 	Adjustment                     int64
 }
 
-// Validate refuses thresholds that nothing crosses.
+// Validate rejects thresholds that no query can exceed.
 func (t *Thresholds) Validate() error {
 	switch {
 	case t.Period <= 0 && t.Duration <= 0 && t.SegmentCount <= 0 && t.SegmentRange <= 0:
@@ -29,9 +28,9 @@ func (t *Thresholds) Validate() error {
 	return nil
 }
 
-// Footprint is what a query reads.
+// Footprint describes the data that a query reads.
 type Footprint struct {
-	// Intervals are those that it asks for, Segments those of the segments that it reads.
+	// Intervals are the queried intervals, Segments the intervals of the segments.
 	Intervals, Segments []chrono.Interval
 }
 
@@ -61,8 +60,8 @@ func (t *Thresholds) lowers(f Footprint, now int64) int64 {
 	return fall
 }
 
-// Weigh gives the query the priority, and the lane, that follow from what it reads. It refuses one
-// in whose lane too many run. footprint is only called where it matters.
+// Weigh sets the priority and the lane of the query according to the data that it reads. It rejects
+// the query if too many queries run in its lane. footprint is called only if it is needed.
 func (q *Query) Weigh(footprint func() Footprint) error {
 	if q == nil || q.running.o.Thresholds == nil {
 		return nil

@@ -14,33 +14,38 @@ import (
 type Parameter struct {
 	Type  string          `json:"type"`
 	Value json.RawMessage `json:"value"`
-	// Unbound says that there is null in place of a parameter.
+	// Unbound is true if the request has null in place of the parameter.
 	Unbound bool `json:"-"`
 }
 
 // Request is a SQL request.
 type Request struct {
 	SQL string
-	// Script is the parsed SQL where it had to be parsed to know the context; nil: it is not parsed
-	// yet. One reader may take it: binding may change it.
+	// Script is the parsed SQL, if it had to be parsed to determine the context; nil: it is not parsed
+	// yet. Only one caller may use it, because binding may change it.
 	Script *syntax.Script
-	// Format is the result format; FormatGiven says whether the request named it.
+	// Format is the result format; FormatGiven is true if the request names it.
 	Format                              result.Format
 	FormatGiven                         bool
 	Header, TypesHeader, SQLTypesHeader bool
 	// Context holds JSON values as encoding/json decodes them, numbers as json.Number. It is never nil
-	// and holds sqlQueryId.
+	// and contains sqlQueryId.
 	Context    map[string]any
 	Parameters []Parameter
-	// ID is the query's id: the caller's or a new one.
+	// ID is the id of the query: from the request, or a new one.
 	ID string
-	// User is whose it is, or without security whose it says it is; "": nobody's.
+	// User is the authenticated user or, without security, the user that the request names; "":
+	// unknown.
 	User string
-	// Access is what its user may do; nil: the process runs it by itself, and may do all.
+	// Access contains the permissions of the user; nil: an internal query with all permissions.
 	Access *auth.Access
-	// Dialect is the product name the request came under.
+	// Kept is true if the statement becomes a task, which stores the view that access rules give the
+	// user. View is the stored view of a task, in place of an Access; nil: none.
+	Kept bool
+	Seen *auth.Seen
+	// Dialect is the product name in the path of the request.
 	Dialect string
-	// Pin is the state that the request reads; nil: the newest.
+	// Pin is the state that the request reads; nil: the newest state.
 	Pin Pin
 }
 

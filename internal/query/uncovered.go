@@ -7,8 +7,8 @@ import (
 	"github.com/hengedb/henge/internal/jsontext"
 )
 
-// Uncovered is the response context of a query that reads times without segments, of which it names
-// up to limit.
+// Uncovered is the response context of a query that reads intervals without segments; it lists at
+// most limit of them.
 func Uncovered(missing []chrono.Interval, limit int) (string, error) {
 	if len(missing) == 0 {
 		return "{}", nil

@@ -1,13 +1,13 @@
-// Package querycontext holds the parameters of a query's context: the JSON object beside a query or
-// a task that says how it runs. Every parameter is one entry of the list in params.go and
-// noeffect.go, with its key, kind, default, meaning and readers. Only this package makes a Param,
-// so that code can't read a parameter that the list does not name. docs/context.md is generated
-// from the list.
+// Package querycontext defines the parameters of the query context: the JSON object of a query or a
+// task that controls its execution. Every parameter is one entry of the list in params.go and
+// noeffect.go, with its key, kind, default, meaning and readers. Only this package creates a Param,
+// so code cannot read a parameter that is not in the list. docs/context.md is generated from the
+// list.
 //
-//	param.go     what a parameter is, and how it is read from a context
-//	kinds.go     the kinds of values; one rule each for what is read and what is refused
+//	param.go     the definition of a parameter, and reading it from a context
+//	kinds.go     the kinds of values; each has one rule for accepted and rejected values
 //	params.go    parameters that have an effect
-//	noeffect.go  parameters that are accepted and change nothing
+//	noeffect.go  parameters that are accepted without effect
 //	markdown.go  the documentation
 package querycontext
 

@@ -85,13 +85,19 @@ func unlessZero(n int64) string {
 	return strconv.FormatInt(n, 10)
 }
 
-// readBool reads true or false, also as text; text that is neither is false.
+// readBool reads true or false, also as text; an empty text is false.
 func readBool(key string, v any) (bool, error) {
 	switch v := v.(type) {
 	case bool:
 		return v, nil
 	case string:
-		return strings.EqualFold(v, "true"), nil
+		switch strings.ToLower(v) {
+		case "true":
+			return true, nil
+		case "false", "":
+			return false, nil
+		}
+		return false, fault.BadContext("Expected key [%s] to be true or false, but got [%s]", key, v)
 	}
 	return false, wrongType(key, "a Boolean", v)
 }

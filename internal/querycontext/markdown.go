@@ -15,24 +15,24 @@ func Markdown() string {
 	b.WriteString(`# Query context
 Generated from ` + "`internal/querycontext`" + ` by ` + "`go generate ./...`" + `; do not edit.
 
-The context is the JSON object ` + "`context`" + ` of a query or a task. In SQL, ` + "`SET name = value;`" + ` in front of a statement sets a parameter too, and wins.
-` + "`service.query.default.context.<name>`" + ` sets a default for the whole process; null in a context removes it.
+The context is the JSON object ` + "`context`" + ` of a query or a task. In SQL, ` + "`SET name = value;`" + ` before a statement also sets a parameter, and takes precedence.
+` + "`service.query.default.context.<name>`" + ` sets a default for the whole process; null in a context removes this default.
 
-- *true/false* may also be text; text other than ` + "`true`" + ` counts as false.
-- *integer* is a whole number of 32 bits, *long* of 64 bits. The fraction of a JSON number is cut off. A JSON number outside the range counts as the
-  nearest number in the range. Text must hold a whole number in the range; other text is refused.
-- *list of names* is an array, the JSON text of an array, or text with commas.
-- Names of choices are read in any case.
-- Where a parameter is read, a value of another type is refused with the name of the parameter. Unknown parameters are ignored.
+- *true/false* can be a boolean or a string; strings other than ` + "`true`" + ` mean false.
+- *integer* has 32 bits, *long* has 64 bits. The fraction of a JSON number is dropped, and a JSON number outside the range is replaced
+  by the nearest number in the range. A string must contain an integer in the range, otherwise it is rejected.
+- *list of names* is an array, a string with a JSON array, or a string with names separated by commas.
+- Choices are not case-sensitive.
+- A value of a wrong type is rejected by the readers of the parameter, and the error names the parameter. Unknown parameters are ignored.
 
-"Read by": *SQL* and *native* are queries that are answered at once, *statements* are SQL statements that run as tasks, *tasks* are native batch,
-compaction and kill tasks, *EXPLAIN* is ` + "`EXPLAIN PLAN FOR`" + `, the *Router* chooses a Broker, and what the *server* sets
-is shown in tasks and reports.
+The column "Read by" names what reads a parameter: *SQL* and *native* queries, *statements* (SQL statements that run as tasks), *tasks*
+(native batch, compaction and kill tasks), *EXPLAIN* (` + "`EXPLAIN PLAN FOR`" + `), and the *Router* when it chooses a Broker.
+Parameters of the *server* are set by Henge and appear in tasks and reports.
 
 `)
 	effective := func(e *entry) bool { return e.readers&^(CheckedBySQL|CheckedByNative) != 0 }
 	table(&b, effective)
-	b.WriteString("\n## Without effect\nThese parameters are accepted, so that clients of Apache Druid can set them, and change nothing.\n\n")
+	b.WriteString("\n## Without effect\nThese parameters are accepted, so that clients of Apache Druid can set them, but have no effect.\n\n")
 	table(&b, func(e *entry) bool { return !effective(e) })
 	return b.String()
 }

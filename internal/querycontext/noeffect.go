@@ -1,17 +1,17 @@
 package querycontext
 
-// Parameters that are accepted and change nothing. Code that reads one has to move it to params.go.
+// Parameters that are accepted without effect. Code that reads one has to move it to params.go.
 var (
 	MergeMode = enum(0, "clusterStatisticsMergeMode", "ClusterStatisticsMergeMode",
-		"Statements check it. Statistics are always merged in one way.", "SEQUENTIAL", "PARALLEL", "AUTO")
-	BackgroundFetch  = boolean(0, "backgroundFetchExternalFiles", true, "Statements check it. Files are always read ahead.")
-	ForceTimeChunk   = boolean(Server, "forceTimeChunkLock", true, "In tasks. Locks are always of time chunks.")
-	LineageAllocator = boolean(Server, "useLineageBasedSegmentAllocation", true, "In tasks. Allocation is always by lineage.")
+		"Statements check it. There is only one way to merge statistics.", "SEQUENTIAL", "PARALLEL", "AUTO")
+	BackgroundFetch  = boolean(0, "backgroundFetchExternalFiles", true, "Statements check it. Files are always prefetched.")
+	ForceTimeChunk   = boolean(Server, "forceTimeChunkLock", true, "In tasks. Locks always cover time chunks.")
+	LineageAllocator = boolean(Server, "useLineageBasedSegmentAllocation", true, "In tasks. Allocation always uses the lineage.")
 
 	Reindex   = boolean(0, "isReindex", false, "Statements check it.")
-	Vectorize = mixed(0, "true/false, `force`", "vectorize", "true", "SQL and native queries check it. Queries always run on vectors.")
+	Vectorize = mixed(0, "true/false, `force`", "vectorize", "true", "SQL and native queries check it. Execution is always vectorized.")
 
-	MaxNumericInFilters = integer(CheckedBySQL, "maxNumericInFilters", -1, "Must not be 0. Lists of numbers may have any length.")
+	MaxNumericInFilters = integer(CheckedBySQL, "maxNumericInFilters", -1, "Must not be 0. Lists of numbers can have any length.")
 )
 
 func init() {
@@ -35,5 +35,5 @@ func init() {
 	accepted(number(CheckedBySQL, "bufferGrouperMaxLoadFactor", 0, doc))
 }
 
-// accepted drops the default from the documentation: it means nothing.
+// accepted drops the default from the documentation, since it has no effect.
 func accepted[T any](p *Param[T]) { p.shown = "" }

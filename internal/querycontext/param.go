@@ -1,5 +1,7 @@
 package querycontext
 
+import "slices"
+
 // Readers says who reads a parameter.
 type Readers uint16
 
@@ -122,4 +124,16 @@ func Check(by Readers, values map[string]any) error {
 		}
 	}
 	return nil
+}
+
+// Names returns the names of all parameters that a client may set.
+func Names() []string {
+	var out []string
+	for _, e := range list {
+		if e.readers != Server {
+			out = append(out, e.key)
+		}
+	}
+	slices.Sort(out)
+	return out
 }

@@ -1,8 +1,8 @@
-// Package result writes rows in the five result formats of the interface (spec/sql.md, sections 1.3
-// and 1.4), byte for byte as the reference system does.
+// Package result writes rows in the five result formats of the public interface, byte for byte as
+// Apache Druid does, and as Arrow streams.
 //
-// The central type is Writer: it takes batches and appends to one buffer, without reflection and
-// without a value being boxed. It is used by the SQL endpoints, by the pages of asynchronous
-// statements and by exports. What a failure after the first byte does to the connection is decided
-// by the endpoint: a Writer that is not closed leaves no end mark behind.
+// The central type is Writer. It takes batches and appends to one buffer, without reflection and
+// without boxed values. The SQL endpoints, the pages of asynchronous statements and exports use it.
+// A Writer that is not closed does not write the end mark; the endpoint decides how a failure after
+// the first byte affects the connection.
 package result

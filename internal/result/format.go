@@ -16,14 +16,19 @@ const (
 	ObjectLines
 	ArrayLines
 	CSV
+	// Arrow is a stream of Apache Arrow IPC.
+	Arrow
 )
 
-var formatNames = [...]string{"object", "array", "objectLines", "arrayLines", "csv"}
+// ArrowMedia is the media type of Arrow streams.
+const ArrowMedia = "application/vnd.apache.arrow.stream"
+
+var formatNames = [...]string{"object", "array", "objectLines", "arrayLines", "csv", "arrow"}
 
 // String returns the name requests use.
 func (f Format) String() string { return formatNames[f] }
 
-// ParseFormat reads a format name in any case.
+// ParseFormat parses a format name, ignoring case.
 func ParseFormat(name string) (Format, error) {
 	for i, n := range formatNames {
 		if strings.EqualFold(n, name) {
@@ -33,13 +38,15 @@ func ParseFormat(name string) (Format, error) {
 	return 0, fault.InvalidInput("Result format [%s] is unknown; use one of [%s]", name, strings.Join(formatNames[:], ", "))
 }
 
-// ContentType returns the media type of the interface's table.
+// ContentType returns the media type of the format in HTTP responses.
 func (f Format) ContentType() string {
 	switch f {
 	case ObjectLines, ArrayLines:
 		return "text/plain"
 	case CSV:
 		return "text/csv"
+	case Arrow:
+		return ArrowMedia
 	}
 	return "application/json"
 }

@@ -9,9 +9,9 @@ import (
 
 const upperHex = "0123456789ABCDEF"
 
-// appendString appends s as a JSON string the way the reference's encoder does: only what JSON
-// demands is escaped, control characters with upper-case digits, and characters beyond U+FFFF as a
-// pair of escapes. Bytes that are no UTF-8 become U+FFFD.
+// appendString appends s as a JSON string the way Druid's encoder does: only what JSON demands is
+// escaped, control characters with upper-case digits, and characters beyond U+FFFF as a pair of
+// escapes. Bytes that are no UTF-8 become U+FFFD. See quirk Q014.
 func appendString(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	start := 0

@@ -18,20 +18,20 @@ type Column struct {
 	Type expr.Type
 }
 
-// Options say how rows are written.
+// Options are the settings of a Writer.
 type Options struct {
 	Format Format
-	// Header writes the column names first; TypesHeader and SQLTypesHeader add types to them.
+	// Header writes the column names first. TypesHeader and SQLTypesHeader add types to the names.
 	Header, TypesHeader, SQLTypesHeader bool
-	// Zone is the zone times are shown in; nil: UTC.
+	// Zone is the time zone of formatted times; nil: UTC.
 	Zone *chrono.Zone
-	// StringifyArrays writes arrays as JSON text inside a string.
+	// StringifyArrays writes arrays as JSON in a string.
 	StringifyArrays bool
-	// Epoch writes TIMESTAMP as milliseconds and DATE as days, of the wall clock in Zone: the form of
-	// asynchronous statements.
+	// Epoch writes TIMESTAMP as milliseconds and DATE as days, of the wall clock in Zone, as results
+	// of asynchronous statements do.
 	Epoch bool
-	// File says that the rows are a file of their own, which ends after the last one: the end mark of
-	// an answer would be a row in it.
+	// File says that the rows are a file, which ends after the last row. It has no end mark, because
+	// the end mark would be read as a row.
 	File bool
 }
 
@@ -47,15 +47,19 @@ type Writer struct {
 	rows    int64 // written, header rows included
 	bytes   int64 // handed to w
 	begun   bool
+	arrow   *arrowWriter // of the format Arrow; nil: another one
 }
 
-// NewWriter returns a writer of rows of the given columns. Nothing is written before the first call
-// of a method.
+// NewWriter returns a writer of rows with the given columns. It writes nothing before the first
+// call of a method.
 func NewWriter(w io.Writer, columns []Column, o Options) *Writer {
 	if o.Zone == nil {
 		o.Zone = chrono.UTC
 	}
 	wr := &Writer{w: w, o: o, columns: columns}
+	if o.Format == Arrow {
+		wr.arrow = newArrowWriter(w, columns, o.Zone)
+	}
 	for _, c := range columns {
 		wr.keys = append(wr.keys, append(hideFinalBackslash(appendString(nil, c.Name)), ':'))
 		wr.encode = append(wr.encode, encoderOf(c.Type, &wr.o, &wr.scratch))
@@ -63,13 +67,17 @@ func NewWriter(w io.Writer, columns []Column, o Options) *Writer {
 	return wr
 }
 
-// Bytes returns how many bytes have been written.
-func (w *Writer) Bytes() int64 { return w.bytes + int64(len(w.buf)) }
+// Bytes returns the number of bytes written.
+func (w *Writer) Bytes() int64 {
+	if w.arrow != nil {
+		return w.arrow.frames.Bytes()
+	}
+	return w.bytes + int64(len(w.buf))
+}
 
-// Begin writes what stands before the first row. It is called by the other methods if the caller
-// does not.
+// Begin writes the header. The other methods call it if the caller does not.
 func (w *Writer) Begin() {
-	if w.begun {
+	if w.begun || w.arrow != nil {
 		return
 	}
 	w.begun = true
@@ -129,7 +137,7 @@ func (w *Writer) appendTypes(dst []byte, t expr.Type) []byte {
 }
 
 // runtimeName returns the runtime type name of the headers; ok is false for types without one, as
-// that of an untyped NULL and of arrays of them (spec/sql.md, section 6.10).
+// that of an untyped NULL and of arrays of them (docs/sql.md).
 func runtimeName(t expr.Type) (name string, ok bool) {
 	if t.Multi {
 		t = t.Elem()
@@ -183,9 +191,12 @@ func (w *Writer) fillEmpty(start int) {
 	}
 }
 
-// Batch writes the rows of b, which has the writer's columns. Errors are those of the underlying
+// Batch writes the rows of b, which has the columns of the writer. Errors come from the underlying
 // writer.
 func (w *Writer) Batch(b *vector.Batch) error {
+	if w.arrow != nil {
+		return w.arrow.Batch(b)
+	}
 	w.Begin()
 	n := b.Rows()
 	for i := range n {
@@ -212,8 +223,11 @@ func (w *Writer) Batch(b *vector.Batch) error {
 	return nil
 }
 
-// Raw writes text, a JSON value of the caller's, as a row of its own.
+// Raw writes text, a JSON value, as a row of its own. Arrow does not support it.
 func (w *Writer) Raw(text []byte) {
+	if w.arrow != nil {
+		return
+	}
 	w.Begin()
 	w.beginRow()
 	if w.o.Format == CSV {
@@ -323,7 +337,8 @@ func (w *Writer) endRow() {
 	}
 }
 
-// AppendRow appends one row as a JSON array, for those who place rows themselves (task reports).
+// AppendRow appends a row as a JSON array, for callers that assemble the output themselves (task
+// reports).
 func (w *Writer) AppendRow(dst []byte, b *vector.Batch, row int) []byte {
 	held := w.buf
 	w.buf = dst
@@ -332,8 +347,11 @@ func (w *Writer) AppendRow(dst []byte, b *vector.Batch, row int) []byte {
 	return dst
 }
 
-// Flush hands on what has been gathered.
+// Flush writes the buffered bytes to the underlying writer.
 func (w *Writer) Flush() error {
+	if w.arrow != nil {
+		return w.arrow.Flush()
+	}
 	if len(w.buf) == 0 {
 		return nil
 	}
@@ -343,8 +361,11 @@ func (w *Writer) Flush() error {
 	return err
 }
 
-// Close writes the end mark and flushes. An answer without it is one that broke off.
+// Close writes the end mark and flushes. A response without the end mark is incomplete.
 func (w *Writer) Close() error {
+	if w.arrow != nil {
+		return w.arrow.close()
+	}
 	w.Begin()
 	switch {
 	case w.o.Format == Object || w.o.Format == Array:

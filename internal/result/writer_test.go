@@ -396,7 +396,7 @@ func TestParseFormat(t *testing.T) {
 			t.Errorf("%s: %v, %v", in, got, err)
 		}
 	}
-	if _, err := ParseFormat("xml"); err == nil || !strings.Contains(err.Error(), "[object, array, objectLines, arrayLines, csv]") {
+	if _, err := ParseFormat("xml"); err == nil || !strings.Contains(err.Error(), "[object, array, objectLines, arrayLines, csv, arrow]") {
 		t.Errorf("xml: %v", err)
 	}
 	for f, want := range map[Format]string{Object: "application/json", Array: "application/json", ObjectLines: "text/plain", ArrayLines: "text/plain", CSV: "text/csv"} {

@@ -2,6 +2,7 @@ package role
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 
 	"github.com/hengedb/henge/internal/api/access"
@@ -11,6 +12,7 @@ import (
 	"github.com/hengedb/henge/internal/auth/basic"
 	"github.com/hengedb/henge/internal/auth/keys"
 	"github.com/hengedb/henge/internal/auth/oidc"
+	"github.com/hengedb/henge/internal/metastore"
 )
 
 // tokens is what this process knows of API keys and providers of tokens. It is made while the
@@ -49,6 +51,37 @@ func (t *tokens) oidc(p auth.Part) (auth.Authenticator, error) {
 	return a, nil
 }
 
+// browsers keeps the sessions of browsers among the settings of the metastore, so that each Router
+// knows those of the others.
+type browsers struct{ store *metastore.Store }
+
+// Get implements oidc.Store.
+func (b browsers) Get(ctx context.Context, name string) (json.RawMessage, error) {
+	kept, found, err := b.store.Setting(ctx, name)
+	if err != nil || !found {
+		return nil, err
+	}
+	return kept, nil
+}
+
+// Update implements oidc.Store.
+func (b browsers) Update(ctx context.Context, name string, next func(kept json.RawMessage) (json.RawMessage, error)) error {
+	_, err := b.store.UpdateSetting(ctx, metastore.Fence{}, name, nil, next)
+	return err
+}
+
+// Delete implements oidc.Store.
+func (b browsers) Delete(ctx context.Context, name string) error {
+	_, err := b.store.DeleteSetting(ctx, metastore.Fence{}, name, nil)
+	return err
+}
+
+// DeleteStale implements oidc.Store.
+func (b browsers) DeleteStale(ctx context.Context, prefix string, before time.Time, most int) error {
+	_, err := b.store.DeleteStaleSettings(ctx, metastore.Fence{}, prefix, before.UnixMilli(), most)
+	return err
+}
+
 // providerWait is how long a start waits for the providers. Those that are away by then are found
 // later.
 const providerWait = 3 * time.Second
@@ -73,6 +106,9 @@ func (t *tokens) find(ctx, background context.Context) {
 
 // open loads the keys, and starts what keeps them so. Each process reads the store itself.
 func (t *tokens) open(ctx, background context.Context) error {
+	for _, p := range t.providers {
+		p.Open(browsers{t.n.store}, t.n.sealer)
+	}
 	t.find(ctx, background)
 	if t.ring == nil {
 		return nil
@@ -98,7 +134,7 @@ func (t *tokens) open(ctx, background context.Context) error {
 // changed loads keys that an endpoint has changed, before it answers.
 func (t *tokens) changed(ctx context.Context) {
 	if err := t.follower.Refresh(ctx); err != nil {
-		t.n.o.Log.WarnContext(ctx, "changed API keys could not be read; trying again at the next poll", "error", err)
+		t.n.o.Log.WarnContext(ctx, "failed to read changed API keys; the next poll retries", "error", err)
 	}
 }
 

@@ -101,6 +101,10 @@ func TestAPIKeysAtEveryDoor(t *testing.T) {
 			if status, text := by.do("GET", "/status", ""); status != http.StatusOK {
 				t.Errorf("the %s: %d %.100s", name, status, text)
 			}
+			if status, text := by.do("GET", "/service-ext/access/self", ""); status != http.StatusOK ||
+				!strings.Contains(text, `"user":"hg_`+key.ID+`","authenticator":"keys","authorizer":"roles","roles":["reader"]`) {
+				t.Errorf("the %s does not know whose key it is: %d %.200s", name, status, text)
+			}
 			if status, text := by.do("GET", keysPath, ""); status != http.StatusForbidden {
 				t.Errorf("the %s shows the keys: %d %.100s", name, status, text)
 			}

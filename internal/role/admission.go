@@ -48,6 +48,14 @@ func (n *Node) admission() (query.RunningOptions, error) {
 	if err != nil {
 		return o, err
 	}
+	if lane, most := set.Text("service.mcp.lane"), int(set.Int("service.mcp.maxConcurrentQueries")); lane != "" && most > 0 {
+		if o.Limits.Lanes == nil {
+			o.Limits.Lanes = map[string]int{}
+		}
+		if _, named := o.Limits.Lanes[lane]; !named {
+			o.Limits.Lanes[lane] = most
+		}
+	}
 	if o.Limits.Users, err = quota(set, "service.query.scheduler.limits.perUser", "service.query.scheduler.limits.users"); err != nil {
 		return o, err
 	}
@@ -160,7 +168,7 @@ func (n *Node) readSetting(ctx context.Context, name string, into any) bool {
 		err = json.Unmarshal(text, into)
 	}
 	if err != nil && ctx.Err() == nil {
-		n.o.Log.WarnContext(ctx, "a dynamic configuration could not be read; the last one holds", "setting", name, "error", err)
+		n.o.Log.WarnContext(ctx, "failed to read a dynamic configuration; using the last one", "setting", name, "error", err)
 	}
 	return err == nil
 }

@@ -33,7 +33,7 @@ func (s *services) assigned(ctx context.Context) (out why.Assigned) {
 	}
 	if leader := l.Leader(); leader != "" {
 		if err := cluster.Call(ctx, s.n.peers.client, http.MethodGet, leader+assignedPath, nil, &out); err != nil && ctx.Err() == nil {
-			s.n.o.Log.WarnContext(ctx, "the Coordinator does not tell what servers are to load", "error", err)
+			s.n.o.Log.WarnContext(ctx, "failed to read the load queues of the Coordinator", "error", err)
 		}
 	}
 	return out

@@ -4,12 +4,13 @@ import (
 	"context"
 	"time"
 
+	"github.com/hengedb/henge/internal/api/access"
 	"github.com/hengedb/henge/internal/api/avatica"
 	"github.com/hengedb/henge/internal/api/edge"
 	"github.com/hengedb/henge/internal/api/nativequery"
 	"github.com/hengedb/henge/internal/api/sql"
+	"github.com/hengedb/henge/internal/api/workbench"
 	"github.com/hengedb/henge/internal/broker"
-	"github.com/hengedb/henge/internal/budget"
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/cluster"
 	"github.com/hengedb/henge/internal/config"
@@ -29,10 +30,7 @@ func (s *services) openBroker(ctx context.Context) error {
 	for k, v := range set.WithPrefix("service.query.default.context.") {
 		defaults[k] = v
 	}
-	threads := int(set.Int("service.processing.numThreads"))
-	if threads <= 0 {
-		threads = budget.Cores()
-	}
+	threads := s.n.threads()
 	externals := &broker.Externals{Access: s.access(), Memory: s.n.memory, TempDir: s.n.spill.Path(), Disk: s.n.disk, Decoders: threads}
 	if kind := set.Text("service.cache.type"); kind != "caffeine" && kind != "local" {
 		return fault.Unsupported("service.cache.type [%s] is not supported; use caffeine: the cache is in the memory of the process", kind)
@@ -45,7 +43,7 @@ func (s *services) openBroker(ctx context.Context) error {
 		MaxBytes: size, Expire: time.Duration(set.Int("service.cache.expireAfter")) * time.Millisecond, Memory: s.n.memory, Clock: s.n.o.Clock,
 	})
 	options := broker.Options{
-		Files: historical.Named{Historical: s.historical},
+		Files: historical.Named{Historical: s.historical}, Uploads: leadingUploads{s},
 		Cache: broker.CacheOptions{
 			Use: set.Bool("service.broker.cache.useResultLevelCache"), Populate: set.Bool("service.broker.cache.populateResultLevelCache"),
 			Rows: s.cache, MaxEntry: set.Bytes("service.broker.cache.resultLevelCacheLimit", s.n.memory.Limit()),
@@ -60,15 +58,18 @@ func (s *services) openBroker(ctx context.Context) error {
 		options.Segments.Use = options.Segments.Use || set.Bool("service.broker.cache.useCache")
 		options.Segments.Populate = options.Segments.Populate || set.Bool("service.broker.cache.populateCache")
 	} else {
-		options.Far = s.segmentCache("broker")
+		options.Remote = s.segmentCache("broker")
 		balance, err := s.balance()
 		if err != nil {
 			return err
 		}
-		options.Servers, options.Clones, options.Watched = asked{s.n.peers.inventory}, s.n.cloneServers, s.watchedDataSources()
+		options.Servers, options.Clones, options.VisibleDataSources = asked{s.n.peers.inventory}, s.n.cloneServers, s.watchedDataSources()
 		options.Dispatcher = dispatch.New(dispatch.Options{
 			Client: s.n.peers.client, Pulse: s.n.peers.pulse, Meter: s.n.meter, Protocol: s.n.o.Protocol,
 			FanIn: fanIn(set), Balance: balance, Clock: s.n.o.Clock, Log: s.n.o.Log})
+	}
+	if !s.n.peers.alone && s.n.has(cluster.Broker) {
+		options.Fresh = s.fresh
 	}
 	s.withLive(&options)
 	s.broker = broker.New(s.n.published, s.historical, s.systemTables(), externals, options)
@@ -77,6 +78,16 @@ func (s *services) openBroker(ctx context.Context) error {
 		DefaultTimeout:  set.Int("service.server.http.defaultQueryTimeout"), MaxTimeout: set.Int("service.server.http.maxQueryTimeout"),
 		Clock: s.n.o.Clock, Metrics: s.n.metrics, Known: s.knownQueries,
 	}, s.n.o.Log)
+	s.preview = &access.Preview{
+		Engine: s.broker, Running: s.n.running, DefaultTimeout: set.Int("service.server.http.defaultQueryTimeout"),
+		MaxTimeout: set.Int("service.server.http.maxQueryTimeout"),
+	}
+	s.workbench = workbench.New(s.broker, s.n.running, workbench.Options{
+		Store: s.n.store, Peers: s.progressPeers(),
+		MaxRequestBytes: set.Bytes("service.server.http.maxRequestBytes", 0),
+		DefaultTimeout:  set.Int("service.server.http.defaultQueryTimeout"), MaxTimeout: set.Int("service.server.http.maxQueryTimeout"),
+		Clock: s.n.o.Clock, Log: s.n.o.Log,
+	})
 	s.jdbc = avatica.New(s.broker, s.n.running, avatica.Options{
 		MaxConnections: int(set.Int("service.sql.avatica.maxConnections")),
 		MaxStatements:  int(set.Int("service.sql.avatica.maxStatementsPerConnection")),
@@ -85,7 +96,7 @@ func (s *services) openBroker(ctx context.Context) error {
 		FetchTimeout:    time.Duration(set.Int("service.sql.avatica.fetchTimeoutMs")) * time.Millisecond,
 		MaxRequestBytes: set.Bytes("service.server.http.maxRequestBytes", 0),
 		DefaultTimeout:  set.Int("service.server.http.defaultQueryTimeout"), MaxTimeout: set.Int("service.server.http.maxQueryTimeout"),
-		Security: s.n.security, Address: func() string { return s.n.place(cluster.Broker).Address() }, Clock: s.n.o.Clock,
+		Audit: s.n.audit, Security: s.n.security, Address: func() string { return s.n.member(cluster.Broker).Address() }, Clock: s.n.o.Clock,
 	}, s.n.o.Log)
 	if s.n.has(cluster.Broker) {
 		s.n.roles.Go(func() error { return s.jdbc.Run(ctx) })
@@ -93,11 +104,17 @@ func (s *services) openBroker(ctx context.Context) error {
 	if err := s.openPGWire(ctx); err != nil {
 		return err
 	}
-	s.native = nativequery.New(s.broker, s.n.running, nativequery.Options{
+	if err := s.openFlight(ctx); err != nil {
+		return err
+	}
+	queries := nativequery.Options{
 		MaxRequestBytes: set.Bytes("service.server.http.maxRequestBytes", 0),
 		DefaultTimeout:  set.Int("service.server.http.defaultQueryTimeout"), MaxTimeout: set.Int("service.server.http.maxQueryTimeout"),
 		History: set.Duration("service.query.segmentMetadata.defaultHistory").Milliseconds(),
-	})
+	}
+	s.native = nativequery.New(s.broker, s.n.running, queries)
+	s.nativeHeld = nativequery.New(broker.Own{Broker: s.broker, Held: s.historical.Loaded}, s.n.running, queries)
+	s.nativeLive = nativequery.New(broker.Own{Broker: s.broker, Live: true}, s.n.running, queries)
 	return nil
 }
 
@@ -129,9 +146,12 @@ func (s *services) sqlRoutes(mux *edge.Mux) {
 // queryRoutes adds the endpoints of SQL that a Broker answers.
 func (s *services) queryRoutes(mux *edge.Mux) {
 	s.query.Routes(mux)
+	s.preview.Routes(mux)
+	s.workbench.Routes(mux)
 	if s.n.settings.Bool("service.sql.avatica.enable") {
 		s.jdbc.Routes(mux)
 	}
+	s.flightRoutes(mux)
 }
 
 // brokerRoutes are those of a Broker.
@@ -141,6 +161,7 @@ func (s *services) brokerRoutes(mux *edge.Mux) {
 	s.native.Routes(mux)
 	s.coordinator.BrokerRoutes(mux)
 	s.query.KnownRoute(mux)
+	s.workbench.BrokerRoutes(mux)
 	if s.n.settings.Bool("service.sql.enable") {
 		s.queryRoutes(mux)
 	}

@@ -49,7 +49,7 @@ func (b *brokers) ServeHTTP(w http.ResponseWriter, r *http.Request) error {
 		return nil
 	}
 	to := &forward{n: b.n, targets: func() []string { return b.addresses(service) }, none: func(*http.Request) error {
-		return fault.Runtime("No Broker of service [%s] is available: none is there that could answer the query", service)
+		return fault.Runtime("No Broker of service [%s] is available", service)
 	}}
 	return to.ServeHTTP(w, r)
 }
@@ -79,7 +79,7 @@ func (b *brokers) toConnection(w http.ResponseWriter, r *http.Request) error {
 		}
 		return out
 	}, none: func(*http.Request) error {
-		return fault.Runtime("No Broker is available: none is there that could answer the query")
+		return fault.Runtime("No Broker is available")
 	}}
 	return to.ServeHTTP(w, r)
 }

@@ -5,9 +5,9 @@ import (
 	"crypto/rand"
 	"net"
 	"net/http"
-	"runtime/debug"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -28,11 +28,14 @@ type peers struct {
 	alone      bool
 	members    *cluster.View
 	membership *cluster.Membership // nil: alone
-	inventory  *cluster.Inventory
-	leaders    map[string]*cluster.Leadership
-	client     *http.Client // of requests of the process itself, as its internal identity
-	passing    *http.Client // of requests that are passed on, with the credentials that they came with
-	pulse      *dispatch.Pulse
+	// caughtUp is the term of the membership of which the published timeline has all that was
+	// published before it.
+	caughtUp  atomic.Int64
+	inventory *cluster.Inventory
+	leaders   map[string]*cluster.Leadership
+	client    *http.Client // of requests of the process itself, as its internal identity
+	passing   *http.Client // of requests that are passed on, with the credentials that they came with
+	pulse     *dispatch.Pulse
 }
 
 // has reports whether the process has one of some roles.
@@ -100,16 +103,16 @@ func (n *Node) own(capacity int) []cluster.Member {
 	}
 	var out []cluster.Member
 	for _, role := range n.ownRoles() {
-		at := n.place(role)
+		at := n.member(role)
 		m := cluster.Member{
 			Role: role, Host: at.Host, Port: at.Port, TLSPort: at.TLSPort, Started: clock.Millis(n.o.Clock),
 			Version: n.o.Version, Protocol: n.o.Protocol,
-			Revision: revision(), Bound: set.Bool("service.bindOnHost"),
+			Revision: n.o.Revision, Bound: set.Bool("service.bindOnHost"),
 			Service: service, Labels: labels, Processors: budget.Cores(), Memory: n.memory.Limit(),
 		}
 		switch role {
 		case cluster.Historical:
-			m.Tier, m.MaxBytes = set.Text("service.server.tier"), set.Bytes("service.server.maxSize", 0)
+			m.Tier, m.MaxBytes = set.Text("service.server.tier"), n.maxSegmentBytes()
 			m.Priority, m.LookupTier = int(set.Int("service.server.priority")), set.Text("service.lookup.lookupTier")
 		case cluster.Indexer:
 			m.Capacity, m.Category, m.LookupTier = capacity, set.Text("service.worker.category"), set.Text("service.lookup.lookupTier")
@@ -119,18 +122,6 @@ func (n *Node) own(capacity int) []cluster.Member {
 		out = append(out, m)
 	}
 	return out
-}
-
-// revision is that of the sources that the program was built of, where the build says it.
-func revision() string {
-	if info, ok := debug.ReadBuildInfo(); ok {
-		for _, s := range info.Settings {
-			if s.Key == "vcs.revision" {
-				return s.Value
-			}
-		}
-	}
-	return ""
 }
 
 // openPeers learns of the other processes. Announcing this one comes last, when it can be asked.
@@ -168,7 +159,7 @@ func (n *Node) openPeers() error {
 			Name: role, Holder: holder, TTL: n.settings.Duration("service.leader.leaseDuration"), Clock: n.o.Clock, Log: n.o.Log,
 		}
 		if n.has(role) {
-			o.Address = n.place(role).URL()
+			o.Address = n.member(role).URL()
 		}
 		var leases cluster.Leases
 		if !n.peers.alone {
@@ -179,16 +170,20 @@ func (n *Node) openPeers() error {
 	return nil
 }
 
-// join announces the process, and keeps the announcement until ctx is done.
-func (n *Node) join(ctx, background context.Context) error {
+// join learns which other processes there are, follows them until background is done, and announces
+// this one when it can answer what others ask it.
+func (n *Node) join(ctx, background context.Context, s *services) error {
 	if n.peers.membership == nil {
 		return nil
 	}
-	if err := n.peers.membership.Join(ctx); err != nil {
+	if err := n.peers.membership.Meet(ctx); err != nil {
 		return err
 	}
 	n.roles.Go(func() error { return n.peers.membership.Run(background) })
-	return nil
+	if err := s.settle(ctx); err != nil {
+		return err
+	}
+	return n.peers.membership.Join(ctx)
 }
 
 // leave withdraws the announcement, so that nobody asks this process for anything new while it ends
@@ -198,7 +193,7 @@ func (n *Node) leave(ctx context.Context) {
 		return
 	}
 	if err := n.peers.membership.Leave(ctx); err != nil {
-		n.o.Log.WarnContext(ctx, "the announcement of this process could not be withdrawn; it runs out", "error", err)
+		n.o.Log.WarnContext(ctx, "failed to withdraw the announcement of this process; it will expire", "error", err)
 	}
 	_ = n.o.Clock.Sleep(ctx, n.settings.Duration("service.server.http.unannouncePropagationDelay")) // stopping at once is no worse
 }
@@ -218,7 +213,13 @@ func (n *Node) lead(ctx context.Context, role string, parts []func(ctx context.C
 	})
 }
 
-// discovered reports whether the process sees itself among the others.
-func (n *Node) discovered() bool {
-	return n.ready.Load() && (n.peers.membership == nil || n.peers.membership.Discovered())
+// unready says why the process does not answer everything; nothing: it does.
+func (n *Node) unready() (reasons []string) {
+	if !n.ready.Load() {
+		reasons = append(reasons, "the process is starting or stopping")
+	}
+	if n.peers.membership != nil && !n.peers.membership.Discovered() {
+		reasons = append(reasons, "the process does not see its own announcement in the metadata store")
+	}
+	return reasons
 }

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/hengedb/henge/internal/api/edge"
+	api "github.com/hengedb/henge/internal/api/push"
+	"github.com/hengedb/henge/internal/api/uploads"
 	"github.com/hengedb/henge/internal/api/workers"
 	"github.com/hengedb/henge/internal/cluster"
 	"github.com/hengedb/henge/internal/stream/chat"
@@ -17,6 +19,7 @@ func (s *services) clusterRoutes(role string, mux *edge.Mux) {
 	if s.n.opens(timelineService) {
 		s.publishedRoutes(mux)
 	}
+	s.sentRoutes(mux)
 	switch role {
 	case cluster.Router:
 		s.routerRoutes(mux)
@@ -25,16 +28,22 @@ func (s *services) clusterRoutes(role string, mux *edge.Mux) {
 	case cluster.Historical:
 		s.lookupRoutes(mux)
 		s.dataRoutes(mux)
+		s.nativeHeld.Routes(mux)
 	case cluster.Indexer:
 		s.lookupRoutes(mux)
+		s.nativeLive.Routes(mux)
 		s.tasks.WorkerRoutes(mux)
 		workers.Routes(mux, s.worker, s.files)
 		workers.ChatRoutes(mux, s.chats)
 		s.parts.Routes(mux)
 		s.liveRoutes(mux)
+		api.WorkerRoutes(mux, s.sent.keeper, s.n.ready.Load)
 	case cluster.Coordinator, cluster.Overlord:
 		s.coordinator.LeaderRoutes(mux)
 		s.assignedRoutes(mux)
+		if s.given != nil {
+			uploads.New(s.given).LeaderRoutes(mux)
+		}
 		here := s.management(mux.Errors)
 		mux.On("/", through(append(s.overlordPassages(mux.Errors, s.n.redirect(cluster.Overlord)),
 			ownedPassages(func(role string) edge.Handler { return s.n.led(role, here, s.n.redirect(role)) })...), nil))

@@ -85,7 +85,7 @@ func (s *services) openCoordinator(ctx context.Context) error {
 		History:         set.Duration("service.query.segmentMetadata.defaultHistory").Milliseconds(),
 		MaxRequestBytes: set.Bytes("service.server.http.maxRequestBytes", 0), Clock: s.n.o.Clock, Log: s.n.o.Log,
 		RulesChanged: s.rules.Refresh, Compaction: s.compaction, Supervisors: s.supervisors, Why: s.why,
-		Duties:      func() []*duty.Runs { return s.duties },
+		Duties: func() []*duty.Runs { return s.duties }, Deep: s.deep,
 		LookupNodes: s.lookupNodes,
 	})
 	if err != nil {

@@ -63,15 +63,23 @@ func (d *directory) check() error {
 	if err != nil {
 		return err
 	}
-	version, err := strconv.Atoi(text)
-	switch {
-	case err != nil:
-		return fault.InvalidInput("Data directory [%s] is damaged: its file [version] holds no number", d.path)
-	case version > formatVersion:
-		return fault.InvalidInput("Data directory [%s] has version [%d] and was written by a newer release; this release reads versions up to [%d]. Use the newer release.",
-			d.path, version, formatVersion)
+	if err := checkFormat(d.path, text); err != nil {
+		return err
 	}
 	return d.sweep()
+}
+
+// checkFormat refuses a data directory of a later layout; word is what its file [version] holds.
+func checkFormat(path, word string) error {
+	version, err := strconv.Atoi(word)
+	switch {
+	case err != nil:
+		return fault.InvalidInput("Data directory [%s] is damaged: its file [version] contains no number", path)
+	case version > formatVersion:
+		return fault.InvalidInput("Data directory [%s] has version [%d] and was written by a newer release; this release reads versions up to "+
+			"[%d]. Use the newer release.", path, version, formatVersion)
+	}
+	return nil
 }
 
 // marker returns the word in a small file of the directory. A file that is missing gets the word of

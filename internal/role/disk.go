@@ -1,6 +1,7 @@
 package role
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -27,6 +28,21 @@ const reserveName = "reserve"
 // holdAgain is how often the reserve is tried to be taken again.
 const holdAgain = 5 * time.Second
 
+// maxSegmentBytes returns how many bytes of segments this process may hold. Where nobody has said,
+// it is not more than their disk has: the Coordinator must not count on room that is not there.
+func (n *Node) maxSegmentBytes() int64 {
+	const key = "service.server.maxSize"
+	most := n.settings.Bytes(key, 0)
+	if n.settings.IsSet(key) {
+		return most
+	}
+	dir := cmp.Or(n.settings.Text("service.segmentCache.directory"), n.dir.path)
+	if whole := diskSize(dir); whole > 0 && len(n.settings.Locations()) == 0 {
+		most = min(most, whole)
+	}
+	return most
+}
+
 // openReserve takes the reserve, or gives it back if the disk has too little room to start on.
 func (n *Node) openReserve(ctx context.Context) {
 	n.reserve = durable.OpenReserve(filepath.Join(n.dir.path, reserveName))
@@ -40,7 +56,7 @@ func (n *Node) makeRoom(ctx context.Context) bool {
 	if !n.reserve.Release() {
 		return false
 	}
-	n.o.Log.WarnContext(ctx, "the disk of the data directory is full; queries and kill tasks go on, other tasks are refused until there is room",
+	n.o.Log.WarnContext(ctx, "disk of the data directory is full; only queries and kill tasks run until there is room",
 		"directory", n.dir.path)
 	return true
 }
@@ -49,7 +65,7 @@ func (n *Node) makeRoom(ctx context.Context) bool {
 func (n *Node) keepReserve(ctx context.Context) error {
 	for n.o.Clock.Sleep(ctx, holdAgain) == nil {
 		if !n.reserve.Held() && n.reserve.Hold() {
-			n.o.Log.InfoContext(ctx, "the disk of the data directory has room again", "directory", n.dir.path)
+			n.o.Log.InfoContext(ctx, "disk of the data directory has room again", "directory", n.dir.path)
 		}
 	}
 	return nil

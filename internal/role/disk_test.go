@@ -41,7 +41,7 @@ func TestMarkersThatPowerTook(t *testing.T) {
 	if err := os.WriteFile(version, []byte("two\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if f := refused(t, server.Options{Settings: []string{"service.data.dir=" + dir}}); !strings.Contains(f.Message, "holds no number") {
+	if f := refused(t, server.Options{Settings: []string{"service.data.dir=" + dir}}); !strings.Contains(f.Message, "contains no number") {
 		t.Error(f.Message)
 	}
 }

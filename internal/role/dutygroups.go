@@ -16,7 +16,7 @@ const (
 )
 
 // dutyGroup are duties with a period of their own, which operators have made by
-// service.coordinator.dutyGroups (spec/cluster.md, section 13).
+// service.coordinator.dutyGroups.
 type dutyGroup struct {
 	name   string
 	duties []string
@@ -44,7 +44,7 @@ func dutyGroups(set *config.Settings) ([]dutyGroup, error) {
 				return nil, fault.InvalidInput("Duty [%s] of setting [%s] is unknown: it must be [%s] or [%s]", d, duties, compactSegments, killSupervisors)
 			}
 			if other := groupOf(out, d); other != nil {
-				return nil, fault.InvalidInput("Duty [%s] of setting [%s] stands in group [%s], too", d, duties, other.name)
+				return nil, fault.InvalidInput("Duty [%s] of setting [%s] is also in group [%s]", d, duties, other.name)
 			}
 		}
 		if g.retain = set.Duration(prefix + "kill." + clean.Supervisors + ".durationToRetain"); set.IsSet(retain) {

@@ -39,7 +39,7 @@ func networks(setting string, list []string) ([]netip.Prefix, error) {
 		if err != nil {
 			ip, ipErr := netip.ParseAddr(text)
 			if ipErr != nil {
-				return nil, fault.InvalidInput("Value [%s] of setting [%s] is no network, as [10.0.0.0/8]", text, setting)
+				return nil, fault.InvalidInput("Value [%s] of setting [%s] is not a network such as [10.0.0.0/8]", text, setting)
 			}
 			p = netip.PrefixFrom(ip, ip.BitLen())
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/hengedb/henge/internal/api/edge"
 	"github.com/hengedb/henge/internal/api/fragments"
 	"github.com/hengedb/henge/internal/api/nativequery"
+	"github.com/hengedb/henge/internal/api/workbench"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/historical"
 	"github.com/hengedb/henge/internal/segment/cache"
@@ -35,21 +36,21 @@ func (s *services) openStorage(ctx context.Context) (err error) {
 // them for its tasks.
 func (s *services) openSegments(ctx context.Context) error {
 	set := s.n.settings
-	most := set.Bytes("service.server.maxSize", 0)
-	var places []cache.Place
+	most := s.n.maxSegmentBytes()
+	var locations []cache.Location
 	for _, l := range set.Locations() {
 		dir, err := filepath.Abs(l.Path)
 		if err != nil {
 			return err
 		}
-		places = append(places, cache.Place{Dir: dir, MaxBytes: cmp.Or(l.MaxBytes, most), FreePercent: l.FreePercent})
+		locations = append(locations, cache.Location{Dir: dir, MaxBytes: cmp.Or(l.MaxBytes, most), FreePercent: l.FreePercent})
 	}
-	if len(places) == 0 {
+	if len(locations) == 0 {
 		dir, err := s.path("service.segmentCache.directory", "cache")
 		if err != nil {
 			return err
 		}
-		places = []cache.Place{{Dir: dir, MaxBytes: most}}
+		locations = []cache.Location{{Dir: dir, MaxBytes: most}}
 	}
 	const selector = "service.segmentCache.locationSelector.strategy"
 	strategy := cache.Strategy(set.Text(selector))
@@ -57,7 +58,7 @@ func (s *services) openSegments(ctx context.Context) error {
 		return fault.InvalidInput("Value [%s] of setting [%s] is not one of %v", strategy, selector, cache.Strategies)
 	}
 	c, err := cache.Open(cache.Options{
-		Places: places, Strategy: strategy, Store: s.deep, Clock: s.n.o.Clock, Log: s.n.o.Log,
+		Locations: locations, Strategy: strategy, Store: s.deep, Clock: s.n.o.Clock, Log: s.n.o.Log,
 		Scrub: cache.ScrubOptions{
 			Period: set.Duration("service.segmentCache.scrubPeriod"), Rate: set.Bytes("service.segmentCache.scrubBytesPerSecond", 0),
 		},
@@ -83,6 +84,8 @@ func (s *services) openSegments(ctx context.Context) error {
 func (s *services) dataRoutes(mux *edge.Mux) {
 	data.New(s.historical, s.n.published, s.n.o.Clock).Routes(mux)
 	nativequery.AnalysesRoutes(mux, historical.Named{Historical: s.historical})
+	workbench.PartRoutes(mux, s.broker.PartsDone)
+	workbench.FactsRoutes(mux, historical.Named{Historical: s.historical})
 	segments := historical.Named{Historical: s.historical}
 	fragments.New(s.broker, segments, nil, s.n.gate, s.n.meter, s.n.o.Clock, s.n.o.Log, s.n.o.Protocol).Routes(mux)
 }

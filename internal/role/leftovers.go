@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/hengedb/henge/internal/deepstore"
+	"github.com/hengedb/henge/internal/obs"
 )
 
 // What a process that was killed has left is removed at its next start: it has the lock of its data
@@ -38,7 +39,7 @@ const (
 
 func newLeftovers(r prometheus.Registerer) *leftovers {
 	l := &leftovers{prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "henge_leftovers_removed_bytes_total", Help: "Bytes of files that were removed as no live run owned them, by kind.",
+		Name: "henge_leftovers_removed_bytes_total", Help: obs.Help("henge_leftovers_removed_bytes_total"),
 	}, []string{"kind"})}
 	for _, kind := range []string{leftWork, leftUploads, leftCache, leftSpill} {
 		l.removed.WithLabelValues(kind) // shown from the start
@@ -51,10 +52,10 @@ func newLeftovers(r prometheus.Registerer) *leftovers {
 func (n *Node) removed(ctx context.Context, kind string, bytes int64, err error) {
 	if bytes > 0 {
 		n.left.removed.WithLabelValues(kind).Add(float64(bytes))
-		n.o.Log.InfoContext(ctx, "removed what an earlier run left behind", "kind", kind, "bytes", bytes)
+		n.o.Log.InfoContext(ctx, "removed leftovers of an earlier run", "kind", kind, "bytes", bytes)
 	}
 	if err != nil && ctx.Err() == nil {
-		n.o.Log.ErrorContext(ctx, "what an earlier run left behind could not be removed", "kind", kind, "error", err)
+		n.o.Log.ErrorContext(ctx, "failed to remove leftovers of an earlier run", "kind", kind, "error", err)
 	}
 }
 

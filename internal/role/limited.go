@@ -23,9 +23,10 @@ func requestLimits(set *config.Settings, memory *budget.Budget) *edge.Limits {
 	size := func(key string) edge.Size { return edge.Size{Bytes: set.Bytes(key, 0), Setting: key} }
 	return &edge.Limits{
 		Request: size("service.server.http.maxRequestBytes"), Lookup: size("service.server.http.maxLookupBytes"),
-		Config: size("service.server.http.maxConfigBytes"),
+		Config: size("service.server.http.maxConfigBytes"), Headers: size("service.server.http.maxRequestHeaderSize"),
 		Memory: memory.Child("request bodies", budget.Unlimited), Idle: set.Duration("service.server.http.maxIdleTime"),
-		Decoders: make(chan struct{}, max(1, budget.Cores()-1)),
+		Expansion: set.Int("service.server.http.maxExpansion"),
+		Decoders:  make(chan struct{}, max(1, budget.Cores()-1)),
 	}
 }
 
@@ -34,7 +35,8 @@ func requestLimits(set *config.Settings, memory *budget.Budget) *edge.Limits {
 func limited(h http.Handler, most int, errors *edge.Errors) http.Handler {
 	busy := make(chan struct{}, most)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasPrefix(r.URL.Path, "/service-internal/") || strings.HasPrefix(r.URL.Path, "/status/health") {
+		if strings.HasPrefix(r.URL.Path, "/service-internal/") || strings.HasPrefix(r.URL.Path, "/status/health") ||
+			r.URL.Path == "/healthz" || r.URL.Path == "/readyz" {
 			h.ServeHTTP(w, r)
 			return
 		}
@@ -43,7 +45,8 @@ func limited(h http.Handler, most int, errors *edge.Errors) http.Handler {
 			defer func() { <-busy }()
 			h.ServeHTTP(w, r)
 		default:
-			errors.Write(w, r, fault.Capacity("Too many requests: [%d] are being answered, as many as service.server.http.numThreads says. Ask again later.", most))
+			errors.Write(w, r, fault.Capacity("Too many requests: [%d] are being processed, the limit of service.server.http.numThreads. Try "+
+				"again later.", most))
 		}
 	})
 }

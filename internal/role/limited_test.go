@@ -27,7 +27,8 @@ func TestRequestsBeyondTheLimitAreRefused(t *testing.T) {
 		go func() { ask("/slow"); left <- struct{}{} }()
 		<-arrived
 	}
-	if w := ask("/service/v2/sql"); w.Code != http.StatusTooManyRequests || !strings.Contains(w.Body.String(), "Too many requests: [2] are being answered") {
+	if w := ask("/service/v2/sql"); w.Code != http.StatusTooManyRequests || !strings.Contains(w.Body.String(), "Too many requests: [2] are "+
+		"being processed") {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
 	for _, path := range []string{"/status/health", "/service-internal/v1/segments"} {

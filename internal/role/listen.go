@@ -73,17 +73,33 @@ func (c *connections) count() (open, busy int) {
 
 // listen opens a port of a role; setting is the name of the one that says which.
 func listen(role, bind, setting string, port int64) (*listener, error) {
-	l, err := net.Listen("tcp", net.JoinHostPort(bind, strconv.FormatInt(port, 10)))
+	var l net.Listener
+	var err error
+	if bind == loopback {
+		l, err = listenLoopback(port)
+	} else {
+		l, err = net.Listen("tcp", net.JoinHostPort(bind, strconv.FormatInt(port, 10)))
+	}
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
 		return nil, fault.Conflict("Port [%d] of the %s is in use by another program. Stop it, or choose another port with %s (0 takes a free one).", port, role, setting)
 	case errors.Is(err, syscall.EACCES):
 		return nil, fault.InvalidInput("Port [%d] of the %s needs more privileges than this process has; choose one above 1023 with %s", port, role, setting)
+	case errors.Is(err, syscall.EADDRNOTAVAIL):
+		return nil, fault.InvalidInput("Host [%s] (service.host) is not an address of this machine, so the %s can't listen on it "+
+			"(service.bindOnHost). Name an address of this machine, or leave service.bindOnHost out to listen on all", bind, role)
 	case err != nil:
-		return nil, fmt.Errorf("listening for the %s on port [%d]: %w", role, port, err)
+		if _, unknown := errors.AsType[*net.DNSError](err); unknown {
+			return nil, fault.InvalidInput("Host [%s] (service.host) has no address, so the %s can't listen on it (service.bindOnHost)", bind, role)
+		}
+		return nil, fault.Runtime("Port [%d] of the %s can't be listened on (%s)", port, role, setting).WithCause(err)
 	}
 	out := &listener{role: role, net: l, server: &http.Server{ReadHeaderTimeout: readHeader, ConnContext: edge.ConnContext}, connections: connections{busy: map[net.Conn]bool{}}}
 	out.server.ConnState = out.connections.note
+	out.server.Protocols = new(http.Protocols) // clients of gRPC speak HTTP/2, also without TLS
+	out.server.Protocols.SetHTTP1(true)
+	out.server.Protocols.SetHTTP2(true)
+	out.server.Protocols.SetUnencryptedHTTP2(true)
 	return out, nil
 }
 

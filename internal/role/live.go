@@ -10,6 +10,7 @@ import (
 	"github.com/hengedb/henge/internal/api/edge"
 	"github.com/hengedb/henge/internal/api/fragments"
 	"github.com/hengedb/henge/internal/api/nativequery"
+	"github.com/hengedb/henge/internal/api/workbench"
 	"github.com/hengedb/henge/internal/broker"
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/cluster"
@@ -30,8 +31,14 @@ func (s *services) openLive(ctx context.Context) error {
 	o := cluster.LiveOptions{
 		View: s.n.peers.members, Client: s.n.peers.client, Pulse: s.n.peers.pulse, Clock: s.n.o.Clock, Log: s.n.o.Log,
 	}
+	if s.n.has(cluster.Broker) {
+		var err error
+		if o.Tiers, err = s.liveTiers(); err != nil {
+			return err
+		}
+	}
 	if s.n.has(cluster.Indexer) {
-		o.Here = s.n.place(cluster.Indexer).Address()
+		o.Here = s.n.member(cluster.Indexer).Address()
 	}
 	s.liveSegments = cluster.NewLiveInventory(o)
 	if s.n.has(cluster.Indexer) {
@@ -56,7 +63,7 @@ func (s *services) openLive(ctx context.Context) error {
 	return nil
 }
 
-// Live returns the live segments of the process; nil: it runs no tasks. Tests only.
+// Live returns the live segments of the process; nil: it does not run tasks. For tests only.
 func (n *Node) Live() *live.Set { return n.live }
 
 // announcers are told one after the other.
@@ -136,6 +143,8 @@ func (s *services) liveRoutes(mux *edge.Mux) {
 	own := ownSegments{historical.Named{Historical: s.historical}, s.live}
 	data.LiveRoutes(mux, s.liveLog.Log(), s.live, s.n.o.Clock)
 	nativequery.AnalysesRoutes(mux, own)
+	workbench.PartRoutes(mux, s.broker.PartsDone)
+	workbench.FactsRoutes(mux, own)
 	fragments.New(s.broker, own, s.live, s.n.gate, s.n.meter, s.n.o.Clock, s.n.o.Log, s.n.o.Protocol).Routes(mux)
 }
 
@@ -162,7 +171,7 @@ func (s *services) liveRows(ctx context.Context, view *cluster.LiveView) map[str
 		asked.Go(func() {
 			var rows map[string]int64
 			if err := cluster.Call(ctx, s.n.peers.client, http.MethodGet, server.URL+data.LivePath, nil, &rows); err != nil {
-				s.n.o.Log.WarnContext(ctx, "a worker does not say how many live rows it has", "server", server.Name, "error", err)
+				s.n.o.Log.WarnContext(ctx, "failed to read the number of live rows of a worker", "server", server.Name, "error", err)
 				return
 			}
 			note(rows)

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -96,11 +97,25 @@ func (s *services) wanted(iv chrono.Interval, dataSource string) bool {
 	return false
 }
 
-// awaitBrokers waits until the Brokers of other processes see a number of the change stream. One
-// that does not answer is not waited for.
+// awaitBrokers waits until the Brokers of other processes see a number of the change stream, which
+// is published. One that does not answer is not waited for. Those count that are announced now, and
+// not those of whom this process has heard: all others ask for the newest number (fresh).
 func (s *services) awaitBrokers(ctx context.Context, number int64) error {
 	if s.n.peers.alone {
 		return nil
+	}
+	for {
+		err := s.n.peers.membership.Look(ctx)
+		if err == nil {
+			break
+		}
+		if ctx.Err() == nil {
+			s.n.o.Log.WarnContext(ctx, "failed to read the Brokers that a load waits for; retrying", "after", followAgain,
+				"error", err)
+		}
+		if err := s.n.o.Clock.Sleep(ctx, followAgain); err != nil {
+			return err
+		}
 	}
 	var group errgroup.Group
 	for _, m := range s.n.peers.members.Members(cluster.Broker) {
@@ -111,11 +126,45 @@ func (s *services) awaitBrokers(ctx context.Context, number int64) error {
 			query := url.Values{"number": {strconv.FormatInt(number, 10)}}
 			err := cluster.Call(ctx, s.n.peers.client, http.MethodGet, m.URL()+publishedPath+"?"+query.Encode(), nil, nil)
 			if err != nil && ctx.Err() == nil {
-				s.n.o.Log.WarnContext(ctx, "a Broker does not tell how far it is", "server", m.Address(), "error", err)
+				s.n.o.Log.WarnContext(ctx, "failed to read the timeline position of a Broker", "server", m.Address(), "error", err)
 			}
 			return nil
 		})
 	}
 	_ = group.Wait() // failures were told
 	return ctx.Err()
+}
+
+// askNewest is how long a query waits for the newest number of the change stream: a metastore that
+// takes longer is taken for one that does not answer.
+const askNewest = 5 * time.Second
+
+// fresh returns when queries that begin now see all loads that are done. Loads wait for Brokers
+// that are announced: a load is published, and then it is read which these are (awaitBrokers). A
+// Broker is announced, and then it waits for the newest number that it reads: whatever was
+// published before is in that, and whatever comes after waits for the Broker. Until it has done so
+// once, and again when it withdraws, each query reads the number. While the metastore does not
+// answer queries see the last state that is known.
+func (s *services) fresh(ctx context.Context) error {
+	term := s.n.peers.membership.Term()
+	if term != 0 && s.n.peers.caughtUp.Load() == term {
+		return nil
+	}
+	asking, cancel := context.WithTimeout(ctx, askNewest)
+	defer cancel()
+	number, err := s.n.store.Number(asking)
+	if err != nil {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		s.n.o.Log.WarnContext(ctx, "failed to read the newest change; queries use the last known state", "error", err)
+		return nil
+	}
+	if _, err := s.n.published.Wait(ctx, number); err != nil {
+		return context.Cause(ctx)
+	}
+	if term != 0 {
+		s.n.peers.caughtUp.Store(term)
+	}
+	return nil
 }

@@ -19,7 +19,8 @@ func (n *Node) usesLookups() bool {
 
 func (s *services) openLookups(ctx context.Context) error {
 	access := s.access()
-	access.S3 = s3Options(s.n.settings)
+	access.Uploads = nil // they do not last as long as a lookup
+	access.S3 = s3Options(s.n.settings, s.n.outside)
 	s.lookups = lookup.NewSet(lookup.Options{Access: access, Memory: s.n.memory, Clock: s.n.o.Clock, Log: s.n.o.Log})
 	s.n.roles.Go(func() error { return s.lookups.Run(ctx) })
 	return nil
@@ -44,7 +45,7 @@ func (s *services) lookupNodes() []coordinator.LookupNode {
 	var out []coordinator.LookupNode
 	if s.n.usesLookups() {
 		out = append(out, coordinator.LookupNode{
-			Host: s.n.place(cluster.Indexer).Address(), Tier: s.n.settings.Text("service.lookup.lookupTier"), Holder: s.lookups,
+			Host: s.n.member(cluster.Indexer).Address(), Tier: s.n.settings.Text("service.lookup.lookupTier"), Holder: s.lookups,
 		})
 	}
 	if s.n.peers.alone {
@@ -66,7 +67,7 @@ func (s *services) pushToNew(ctx context.Context) error {
 	for {
 		changed := s.n.peers.members.Changed()
 		if err := s.coordinator.PushLookups(ctx); err != nil && ctx.Err() == nil {
-			s.n.o.Log.WarnContext(ctx, "lookups could not be pushed; it is tried again", "error", err)
+			s.n.o.Log.WarnContext(ctx, "failed to push lookups; retrying", "error", err)
 		}
 		select {
 		case <-changed:
@@ -102,7 +103,7 @@ func (l *farLookups) Apply(ctx context.Context, want map[string]lookup.Container
 		err = cluster.Call(ctx, l.n.peers.client, http.MethodPost, l.url+lookupsPath+"/updates", update, nil)
 	}
 	if err != nil && ctx.Err() == nil {
-		l.n.o.Log.WarnContext(ctx, "a process could not be told its lookups; it is tried again", "server", l.url, "error", err)
+		l.n.o.Log.WarnContext(ctx, "failed to push lookups to a process; retrying", "server", l.url, "error", err)
 	}
 }
 

@@ -5,16 +5,14 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"syscall"
 )
 
 // machineMemory returns the bytes of memory this process may count on: the machine's, or the limit
 // of its control group if that is less.
 func machineMemory() int64 {
-	var info syscall.Sysinfo_t
-	total := int64(1 << 30)
-	if syscall.Sysinfo(&info) == nil {
-		total = int64(info.Totalram) * int64(info.Unit)
+	total := installedMemory()
+	if total <= 0 {
+		total = 1 << 30
 	}
 	f, err := os.Open("/sys/fs/cgroup/memory.max")
 	if err != nil {

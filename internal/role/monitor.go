@@ -36,7 +36,7 @@ func (s *services) openMonitor(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	address := s.n.place(cluster.Coordinator).Address()
+	address := s.n.member(cluster.Coordinator).Address()
 	if set.Bool("service.emitter.prometheus.addHostAsLabel") {
 		labels["host_name"] = address
 	}
@@ -52,7 +52,7 @@ func (s *services) openMonitor(ctx context.Context) error {
 
 // measures are of the services that the process has opened.
 func (s *services) measures() []obs.Measure {
-	out := []obs.Measure{s.measureHTTP, s.measureTLS}
+	out := []obs.Measure{s.measureHTTP, s.measureTLS, s.measureLeads}
 	if s.n.opens(queryService) {
 		out = append(out, s.measureCache, s.measureHistorical)
 	}
@@ -60,7 +60,7 @@ func (s *services) measures() []obs.Measure {
 		out = append(out, s.measureTasks)
 	}
 	if s.n.opens(managementService) {
-		out = append(out, s.coordinator.Measure, s.measureDuties, s.keepers.Measure)
+		out = append(out, s.measureSegments, s.measureDuties, s.keepers.Measure)
 	}
 	return out
 }
@@ -100,7 +100,7 @@ func dimensionMap(path string) (obs.DimensionMap, error) {
 	}
 	m, err := obs.ParseDimensionMap(text)
 	if err != nil {
-		return nil, fault.InvalidInput("service.emitter.prometheus.dimensionMapPath [%s] is no map of metrics: %v", path, err)
+		return nil, fault.InvalidInput("service.emitter.prometheus.dimensionMapPath [%s] is not a map of metrics: %v", path, err)
 	}
 	return m, nil
 }
@@ -114,7 +114,7 @@ func (s *services) emitter(kind string) (obs.Emitter, error) {
 	case "logging":
 		var level slog.Level
 		if err := level.UnmarshalText([]byte(set.Text("service.emitter.logging.logLevel"))); err != nil {
-			return nil, fault.InvalidInput("service.emitter.logging.logLevel [%s] is no level; use debug, info, warn or error",
+			return nil, fault.InvalidInput("service.emitter.logging.logLevel [%s] is not a level; use debug, info, warn or error",
 				set.Text("service.emitter.logging.logLevel")).WithCause(err)
 		}
 		return obs.LogEmitter{Log: s.n.o.Log, Level: level}, nil
@@ -188,7 +188,7 @@ func (s *services) measureHTTP(_ context.Context, emit func(obs.Sample)) error {
 func (s *services) measureHistorical(_ context.Context, emit func(obs.Sample)) error {
 	set := s.n.settings
 	dims := []string{"tier", set.Text("service.server.tier"), "priority", strconv.FormatInt(set.Int("service.server.priority"), 10)}
-	limit, used := float64(set.Bytes("service.server.maxSize", 0)), float64(s.historical.Used())
+	limit, used := float64(s.n.maxSegmentBytes()), float64(s.historical.Used())
 	gauge := func(metric string, value float64) {
 		emit(obs.Sample{Service: "historical", Metric: metric, Value: value, Dims: dims})
 	}
@@ -232,8 +232,30 @@ func (s *services) measureTasks(_ context.Context, emit func(obs.Sample)) error 
 	for _, metric := range []string{"lazy", "blacklisted"} { // no worker is
 		emit(obs.Sample{Service: "overlord", Metric: "taskSlot/" + metric + "/count"})
 	}
-	emit(obs.Sample{Service: "overlord", Metric: "service/heartbeat", Value: 1, Dims: []string{"leader", "1"}})
 	return nil
+}
+
+// measureLeads says whether a Coordinator or Overlord leads.
+func (s *services) measureLeads(_ context.Context, emit func(obs.Sample)) error {
+	for _, role := range []string{cluster.Coordinator, cluster.Overlord} {
+		if !s.n.has(role) {
+			continue
+		}
+		leads := "0"
+		if s.n.peers.leaders[role].Leads() {
+			leads = "1"
+		}
+		emit(obs.Sample{Service: role, Metric: "service/heartbeat", Value: 1, Dims: []string{"leader", leads}})
+	}
+	return nil
+}
+
+// measureSegments is for the Coordinator that leads: other processes open its service, too.
+func (s *services) measureSegments(ctx context.Context, emit func(obs.Sample)) error {
+	if !s.n.peers.leaders[cluster.Coordinator].Leads() {
+		return nil
+	}
+	return s.coordinator.Measure(ctx, emit)
 }
 
 // measureDuties counts what was deleted for good.

@@ -2,14 +2,16 @@ package role
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/netip"
+	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -18,6 +20,7 @@ import (
 
 	"github.com/hengedb/henge/internal/api/edge"
 	"github.com/hengedb/henge/internal/api/status"
+	"github.com/hengedb/henge/internal/audit"
 	"github.com/hengedb/henge/internal/auth"
 	"github.com/hengedb/henge/internal/budget"
 	"github.com/hengedb/henge/internal/clock"
@@ -25,46 +28,52 @@ import (
 	"github.com/hengedb/henge/internal/config"
 	"github.com/hengedb/henge/internal/deepstore"
 	"github.com/hengedb/henge/internal/durable"
+	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/keystore"
 	"github.com/hengedb/henge/internal/live"
 	"github.com/hengedb/henge/internal/metastore"
 	"github.com/hengedb/henge/internal/obs"
 	"github.com/hengedb/henge/internal/query"
+	"github.com/hengedb/henge/internal/secret/seal"
 	"github.com/hengedb/henge/internal/segment"
 	"github.com/hengedb/henge/internal/timeline"
 )
 
-// Options are what a process is started with.
+// Options are the start options of a process.
 type Options struct {
 	Settings *config.Settings
-	// Roles are those of the process (cluster.Roles); none: all.
+	// Roles are the roles of the process (cluster.Roles); empty: all.
 	Roles   []string
 	Version string
+	// Revision is the revision of the sources; empty: unknown.
+	Revision string
 	// Store, if not nil, is a metastore that the processes of a test share; its owner closes it.
 	Store *metastore.Store
 	Clock clock.Clock
 	Log   *slog.Logger
-	// Protocol stands for that of another release in tests; 0: cluster.Protocol.
+	// Protocol simulates another release in tests; 0: cluster.Protocol.
 	Protocol int
-	// Dial, if not nil, stands for the network to other processes, and Deep makes of deep storage what
-	// stands for it: tests cut and delay them.
+	// Dial, if not nil, replaces the network to other processes, and Deep wraps deep storage: tests
+	// interrupt and delay them.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	Deep func(deepstore.Store) deepstore.Store
-	// Security adds types of authenticators, authorizers and escalators; tests have some of their own.
+	// Follow, if not nil, replaces Store.Follow: tests let a process fall behind.
+	Follow func(ctx context.Context, store *metastore.Store, p *timeline.Published) error
+	// Security adds types of authenticators, authorizers and escalators for tests.
 	Security auth.Builders
-	// FaultPoint, if not nil, is called at each step of publishing; tests end the process there.
+	// FaultPoint, if not nil, is called at each step of publishing; tests crash the process there.
 	FaultPoint func(step string) error
 }
 
-// Address is where a role answers.
+// Address is the address of a role.
 type Address struct {
 	Role     string
 	HostPort string
-	// Secure says that it answers HTTPS.
+	// Secure is true for HTTPS.
 	Secure bool
 }
 
-// URL returns what is in front of paths.
+// URL returns the base URL.
 func (a Address) URL() string {
 	if a.Secure {
 		return "https://" + a.HostPort
@@ -92,13 +101,19 @@ type Node struct {
 	tls       transport
 	users     *userbase
 	tokens    *tokens
+	sealer    *seal.Sealer // by a key that the cluster shares; nil: nobody needs one
+	audit     *audit.Log   // nil: none is kept
+	auditor   *auditWriter
+	stopAudit func() // writes what is left of it; nil likewise
 	running   *query.Running
 	gate      *query.Gate // of the parts of other processes' queries
 	metrics   *prometheus.Registry
 	meter     *obs.Meter
+	tracer    *obs.Tracer // nil: no spans are recorded
 	blocklist atomic.Pointer[[]query.BlockRule]
 	clones    atomic.Pointer[map[string]string]
 	blocked   []netip.Prefix      // no input comes from there
+	outside   *x509.CertPool      // the authorities of servers outside the cluster; nil: those of the machine
 	routes    map[string][]string // the patterns that each role answers
 	// behind are the patterns of routes that others of a role pass some requests on to; nested those
 	// of the role whose routes are being made.
@@ -114,8 +129,8 @@ type Node struct {
 	live   *live.Set       // nil: the process runs no tasks
 }
 
-// Start opens the data directory, starts the roles and returns when they answer. The caller waits
-// with Wait or ends the node with Stop.
+// Start opens the data directory, starts the roles and returns when they are ready. The caller
+// waits with Wait or ends the node with Stop.
 func Start(ctx context.Context, o Options) (*Node, error) {
 	if o.Protocol == 0 {
 		o.Protocol = cluster.Protocol
@@ -138,10 +153,18 @@ func Start(ctx context.Context, o Options) (*Node, error) {
 	return n, nil
 }
 
-func (n *Node) start(ctx context.Context) error {
+// logStart tells the log what the process has to work with.
+func (n *Node) logStart(ctx context.Context) {
+	n.o.Log.InfoContext(ctx, "starting", "version", strings.TrimSpace(n.o.Version+" "+n.o.Revision), "roles", n.o.Roles,
+		"dataDirectory", n.settings.Text("service.data.dir"), "memoryLimit", n.settings.Bytes("service.memory.limit", machineMemory()),
+		"threads", n.threads(), "settingsFiles", append([]string{}, n.settings.Files()...), "process", os.Getpid())
 	if idle := n.settings.Idle(); len(idle) > 0 {
-		n.o.Log.InfoContext(ctx, "settings that are taken but change nothing are set", "settings", idle)
+		n.o.Log.InfoContext(ctx, "settings without effect are set", "settings", idle)
 	}
+}
+
+func (n *Node) start(ctx context.Context) error {
+	n.logStart(ctx)
 	if n.settings.Bool("service.coordinator.asOverlord.enabled") && n.has(cluster.Coordinator) && !n.has(cluster.Overlord) {
 		n.o.Roles = append(slices.Clone(n.o.Roles), cluster.Overlord)
 	}
@@ -154,11 +177,11 @@ func (n *Node) start(ctx context.Context) error {
 	}
 	n.onClose(func() error { n.dir.close(); return nil })
 	for _, name := range n.dir.mended {
-		n.o.Log.WarnContext(ctx, "a file of the data directory was empty, as a loss of power leaves it; it was written anew", "file", name,
+		n.o.Log.WarnContext(ctx, "file of the data directory was empty, probably after a power failure; it was rewritten", "file", name,
 			"directory", n.dir.path)
 	}
 	if open := n.dir.readable(); len(open) > 0 {
-		n.o.Log.WarnContext(ctx, "files of the data directory can be read by others than their owner: chmod -R go-rwx makes them private",
+		n.o.Log.WarnContext(ctx, "files of the data directory are readable by other users: run chmod -R go-rwx",
 			"directory", n.dir.path, "files", open)
 	}
 	n.left = newLeftovers(n.metrics)
@@ -166,8 +189,14 @@ func (n *Node) start(ctx context.Context) error {
 	if err := n.openTLS(); err != nil {
 		return err
 	}
+	if n.outside, err = outsideRoots(n.settings); err != nil {
+		return err
+	}
 	const blockedNetworks = "service.ingestion.http.blockedNetworks"
 	if n.blocked, err = networks(blockedNetworks, n.settings.List(blockedNetworks)); err != nil {
+		return err
+	}
+	if err := n.checkStores(); err != nil {
 		return err
 	}
 	if err := n.listen(); err != nil {
@@ -182,13 +211,21 @@ func (n *Node) start(ctx context.Context) error {
 	background, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	n.cancel = cancel
 	n.roles, background = errgroup.WithContext(background)
-	n.roles.Go(func() error { return n.keepReserve(background) })
+	reserve := background // which is another one below
+	n.roles.Go(func() error { return n.keepReserve(reserve) })
+	if err := n.openTracing(background); err != nil {
+		return err
+	}
+	background = obs.WithTracer(background, n.tracer)
 	n.removed(ctx, leftSpill, n.spill.Swept(), nil)
 	n.serves = &errgroup.Group{}
 	if err := n.openSecurity(); err != nil {
 		return err
 	}
 	if err := n.openPeers(); err != nil {
+		return err
+	}
+	if err := n.openSealer(ctx); err != nil {
 		return err
 	}
 	if err := n.users.open(ctx, background); err != nil {
@@ -205,6 +242,7 @@ func (n *Node) start(ctx context.Context) error {
 		return err
 	}
 	n.registerGauges(services)
+	n.metrics.MustRegister(&surroundings{n, services})
 	handlers, err := n.handlers(services)
 	if err != nil {
 		return err
@@ -216,15 +254,13 @@ func (n *Node) start(ctx context.Context) error {
 	if n.exporter != nil {
 		mux := http.NewServeMux()
 		mux.Handle("GET /metrics", obs.MetricsHandler(n.metrics))
+		n.process().Probes(mux.HandleFunc)
 		n.exporter.prepare(n.overTLS(mux), n.o.Clock, n.o.Log)
 		n.serves.Go(n.exporter.serve)
 	}
 	n.followTLS(background)
 	n.users.settle(ctx)
-	if err := n.join(ctx, background); err != nil {
-		return err
-	}
-	return services.settle(ctx)
+	return n.join(ctx, background, services)
 }
 
 // handlers returns what answers the requests of each role.
@@ -237,12 +273,19 @@ func (n *Node) handlers(services *services) (map[string]http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
+	form, err := n.errorForm()
+	if err != nil {
+		return nil, err
+	}
+	if _, err := n.aliasRelease(); err != nil {
+		return nil, err
+	}
 	for _, role := range n.ownRoles() {
 		errors := &edge.Errors{
-			Host: n.place(role).Address(), Modern: n.settings.Text("service.server.http.errorFormat") == "modern", Log: n.o.Log,
+			Host: n.member(role).Address(), Modern: form == "modern", ModernAlias: form == "", Log: n.o.Log,
 		}
 		mux := edge.NewMux(errors)
-		mux.Limits, mux.Gate = limits, n.gateOf(errors)
+		mux.Limits, mux.Gate, mux.Tracer = limits, n.gateOf(errors), n.tracer
 		n.process().Routes(mux)
 		n.nested = nil
 		services.routes(role, mux)
@@ -251,6 +294,7 @@ func (n *Node) handlers(services *services) (map[string]http.Handler, error) {
 		if n.settings.Bool("service.server.http.enableRequestLimit") {
 			h = limited(h, requestThreads(n.settings), errors)
 		}
+		h = n.ofClient(h)
 		if n.settings.Bool("service.server.http.enableForwardedRequestCustomizer") {
 			h = forwarded(h, proxies)
 		}
@@ -271,7 +315,7 @@ func (n *Node) bind() string {
 	host := n.settings.Text("service.host")
 	switch {
 	case host == "":
-		return "127.0.0.1"
+		return loopback
 	case n.settings.Bool("service.bindOnHost"):
 		return host
 	}
@@ -321,11 +365,15 @@ func (n *Node) listenAs(role, bind, name string, secure *keystore.Server) error 
 		return err
 	}
 	l.secure = secure
-	l.server.MaxHeaderBytes = int(n.settings.Bytes("service.server.http.maxRequestHeaderSize", 0))
+	l.server.MaxHeaderBytes = int(n.settings.Bytes("service.server.http.maxRequestHeaderSize", 0)) + toldHeaders
 	l.server.IdleTimeout = n.settings.Duration("service.server.http.maxIdleTime")
 	n.listeners = append(n.listeners, l)
 	return nil
 }
+
+// toldHeaders is by how much a header may exceed its limit and still be read, so that the refusal
+// names the setting. net/http refuses larger headers itself, without that name.
+const toldHeaders = 64 << 10
 
 // heapFloor is the heap below which the garbage collector is not started. It is reached under load
 // only.
@@ -349,7 +397,7 @@ func (n *Node) openMemory() error {
 	var err error
 	n.spill, err = budget.OpenSpillDir(path, n.disk)
 	if err != nil {
-		return fmt.Errorf("opening the spill directory: %w", err)
+		return fault.Runtime("Folder [%s] (service.processing.tmpDir) can't be used for rows that are spilled", path).WithCause(err)
 	}
 	n.onClose(n.spill.Close)
 	return nil
@@ -394,13 +442,19 @@ func (n *Node) follow(ctx, background context.Context) error {
 	if err != nil {
 		return err
 	}
+	follow := n.o.Follow
+	if follow == nil {
+		follow = func(ctx context.Context, store *metastore.Store, p *timeline.Published) error {
+			return store.Follow(ctx, p)
+		}
+	}
 	n.roles.Go(func() error {
 		for {
-			err := n.store.Follow(background, n.published)
+			err := follow(background, n.store, n.published)
 			if background.Err() != nil {
 				return nil
 			}
-			n.o.Log.WarnContext(background, "the published timeline can't be followed; it is tried again", "after", followAgain, "error", err)
+			n.o.Log.WarnContext(background, "failed to follow the published timeline; retrying", "after", followAgain, "error", err)
 			_ = n.o.Clock.Sleep(background, followAgain) // the loop looks why
 		}
 	})
@@ -409,8 +463,12 @@ func (n *Node) follow(ctx, background context.Context) error {
 }
 
 func (n *Node) process() *status.Process {
+	shown := ""
+	if len(n.settings.Aliases()) > 0 {
+		shown = n.settings.Text(aliasVersion)
+	}
 	return &status.Process{
-		Version: n.o.Version, Settings: n.settings, MemoryLimit: n.memory.Limit(), Ready: n.discovered,
+		Version: n.o.Version, Shown: shown, Settings: n.settings, MemoryLimit: n.memory.Limit(), Unready: n.unready,
 		Metrics: obs.MetricsHandler(n.metrics),
 	}
 }
@@ -438,8 +496,8 @@ func (n *Node) ownRoles() []string {
 	return out
 }
 
-// place returns where a role is reached; where the first one is, if it has no port of its own.
-func (n *Node) place(role string) *cluster.Member {
+// member returns where a role is reached; where the first one is, if it has no port of its own.
+func (n *Node) member(role string) *cluster.Member {
 	if own := n.ownRoles(); len(own) > 0 && !slices.Contains(own, role) {
 		role = own[0]
 	}
@@ -464,7 +522,7 @@ func (n *Node) ports() []*listener {
 	return append(slices.Clip(n.listeners), n.exporter)
 }
 
-// Addresses returns where the roles answer.
+// Addresses returns the addresses of the roles.
 func (n *Node) Addresses() []Address {
 	out := make([]Address, 0, len(n.listeners)+1)
 	for _, l := range n.ports() {
@@ -477,17 +535,16 @@ func (n *Node) Addresses() []Address {
 	return out
 }
 
-// Routes returns the patterns of the paths that a role answers.
+// Routes returns the patterns of the routes of a role.
 func (n *Node) Routes(role string) []string { return n.routes[role] }
 
-// RoutesBehind returns the patterns that a role answers some of, for its routes pass requests on to
-// them.
+// RoutesBehind returns the patterns to which routes of a role forward requests.
 func (n *Node) RoutesBehind(role string) []string { return n.behind[role] }
 
-// StartTook returns how long the start took.
+// StartTook returns the duration of the start.
 func (n *Node) StartTook() time.Duration { return n.took.Round(100 * time.Microsecond) }
 
-// Wait returns when ctx is done and the node has stopped, or when a part of it failed.
+// Wait returns when ctx is done and the node has stopped, or when a part of it has failed.
 func (n *Node) Wait(ctx context.Context) error {
 	failed := make(chan error, 1)
 	go func() { failed <- n.roles.Wait() }()
@@ -499,19 +556,40 @@ func (n *Node) Wait(ctx context.Context) error {
 	}
 }
 
-// Stop ends the node: no new connections, a grace period for requests under way, then roles and
+// threads returns how many goroutines compute for queries at once.
+func (n *Node) threads() int {
+	if threads := int(n.settings.Int("service.processing.numThreads")); threads > 0 {
+		return threads
+	}
+	return budget.Cores()
+}
+
+// Stop stops the node: no new connections, a grace period for running requests, then roles and
 // stores.
-func (n *Node) Stop(ctx context.Context) error {
+func (n *Node) Stop(ctx context.Context) (err error) {
 	n.ready.Store(false)
+	began, patience := n.o.Clock.Now(), n.settings.Duration("service.server.http.gracefulShutdownTimeout")
+	n.o.Log.InfoContext(ctx, "stopping", "queries", n.running.Count(), "waitsAtMost", patience.String())
+	defer func() {
+		took := n.o.Clock.Now().Sub(began).Round(time.Millisecond).String()
+		if err != nil {
+			n.o.Log.ErrorContext(ctx, "stopped with an error", "took", took, "error", err)
+			return
+		}
+		n.o.Log.InfoContext(ctx, "stopped", "took", took)
+	}()
 	n.leave(ctx)
-	graceful, cancel := context.WithTimeout(ctx, n.settings.Duration("service.server.http.gracefulShutdownTimeout"))
+	graceful, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	defer context.AfterFunc(graceful, n.running.Interrupt)()
 	var stops errgroup.Group
 	for _, l := range n.ports() {
 		stops.Go(func() error { l.stop(ctx, graceful); return nil })
 	}
-	err := errors.Join(stops.Wait(), n.serves.Wait())
+	err = errors.Join(stops.Wait(), n.serves.Wait())
+	if n.stopAudit != nil {
+		n.stopAudit()
+	}
 	n.cancel()
 	return errors.Join(err, n.roles.Wait(), n.close())
 }
@@ -537,8 +615,8 @@ func (n *Node) close() error {
 	return errors.Join(errs...)
 }
 
-// Kill ends the node as the loss of its machine does: connections break, nothing is withdrawn and
-// nobody is told. Tests only: what it held in this process is freed.
+// Kill simulates the loss of the machine: connections break, nothing is withdrawn and no other
+// process is notified. It frees the resources in this process. For tests only.
 func (n *Node) Kill() {
 	n.ready.Store(false)
 	for _, l := range n.ports() {
@@ -553,8 +631,8 @@ func (n *Node) Kill() {
 	_ = n.close()      // likewise
 }
 
-// Members returns how many roles of processes the node knows of, its own included.
+// Members returns the number of roles of all processes that the node knows, including its own.
 func (n *Node) Members() int { return len(n.peers.members.Members("")) }
 
-// ParseRoles reads the names of roles that a process is started with; none are all.
+// ParseRoles parses the names of the roles of a process; an empty list means all roles.
 func ParseRoles(names []string) ([]string, error) { return cluster.ParseRoles(names) }

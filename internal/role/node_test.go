@@ -87,6 +87,11 @@ func TestEveryRoleAnswers(t *testing.T) {
 				t.Errorf("%s of the %s: %d %s", path, role, status, body)
 			}
 		}
+		for _, path := range []string{"/healthz", "/readyz"} {
+			if status, body := get(t, url+path); status != http.StatusOK || body != "ok\n" {
+				t.Errorf("%s of the %s: %d %s", path, role, status, body)
+			}
+		}
 		if !strings.HasPrefix(url, "http://localhost:") {
 			t.Errorf("the %s is at %s", role, url)
 		}
@@ -211,7 +216,7 @@ func TestDirectoriesThatCanNotBeUsed(t *testing.T) {
 	write(filepath.Join(damaged, "version"), "x")
 	for dir, want := range map[string]string{
 		newer:                     "Data directory [" + newer + "] has version [2] and was written by a newer release; this release reads versions up to [1]. Use the newer release.",
-		damaged:                   "Data directory [" + damaged + "] is damaged: its file [version] holds no number",
+		damaged:                   "Data directory [" + damaged + "] is damaged: its file [version] contains no number",
 		file:                      "Data directory [" + file + "] can't be created: not a directory. Choose another with --data or service.data.dir.",
 		filepath.Join(file, "in"): "Data directory [" + filepath.Join(file, "in") + "] can't be created: not a directory. Choose another with --data or service.data.dir.",
 	} {
@@ -242,9 +247,14 @@ func TestAReadOnlyDirectory(t *testing.T) {
 
 func TestSettingsThatCanNotBe(t *testing.T) {
 	for setting, want := range map[string]string{
-		"service.metadata.storage.type=oracle":        "Metadata store [oracle] is unknown; use sqlite or postgresql",
-		"service.storage.type=tape":                   "Deep storage [tape] is unknown; use local",
+		"service.metadata.storage.type=oracle":        "[service.metadata.storage.type] is unknown; use sqlite or postgresql",
+		"service.storage.type=tape":                   "Value [tape] of setting [service.storage.type] is unknown; use local",
+		"service.storage.type=s3":                     "Deep storage in S3 needs a bucket: set [service.storage.bucket]",
+		"service.metadata.storage.type=postgresql":    "needs its address: set [service.metadata.storage.connector.connectURI]",
+		"service.processing.tmpDir=/dev/null/x":       "Folder [/dev/null/x] (service.processing.tmpDir) can't be",
 		"service.sql.planner.sqlTimeZone=Mars/Utopia": "Mars/Utopia",
+		"service.server.http.errorFormat=old":         "Value [old] of setting [service.server.http.errorFormat] is unknown; use union or modern",
+		"service.api.aliasVersion=latest":             "Value [latest] of setting [service.api.aliasVersion] is not a release, such as 33.0.0",
 	} {
 		if f := refused(t, server.Options{Dir: t.TempDir(), Settings: []string{setting}}); !strings.Contains(f.Message, want) {
 			t.Errorf("%s: %s", setting, f.Message)
@@ -259,6 +269,38 @@ func TestSettingsThatCanNotBe(t *testing.T) {
 		f := refused(t, server.Options{Dir: t.TempDir(), Settings: []string{"service.metadata.storage.type=postgresql", key + "=" + password}})
 		if !strings.Contains(f.Message, want) {
 			t.Errorf("%s: %s", password, f.Message)
+		}
+	}
+}
+
+// Wrong settings are named although ports are taken, and hosts that can't be listened on by their
+// setting.
+func TestWhatIsCheckedBeforePorts(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	port := "service.router.plaintextPort=" + strconv.Itoa(taken.Addr().(*net.TCPAddr).Port)
+	for _, c := range []struct{ setting, want string }{
+		{"service.metadata.storage.type=oracle", "[service.metadata.storage.type]"},
+		{"service.metadata.storage.type=postgresql", "[service.metadata.storage.connector.connectURI]"},
+		{"service.storage.type=tape", "[service.storage.type]"},
+		{"service.storage.type=s3", "[service.storage.bucket]"},
+		{"service.processing.tmpDir=/dev/null", "(service.processing.tmpDir)"},
+		{"service.labels={}", "is in use by another program"},
+	} {
+		if f := refused(t, server.Options{Dir: t.TempDir(), Settings: []string{port, c.setting}}); !strings.Contains(f.Message, c.want) {
+			t.Errorf("%s: %s", c.setting, f.Message)
+		}
+	}
+	for host, want := range map[string]string{
+		"192.0.2.1":      "Host [192.0.2.1] (service.host) is not an address of this machine", // reserved for documentation
+		"nosuch.invalid": "Host [nosuch.invalid] (service.host) has no address",
+	} {
+		f := refused(t, server.Options{Dir: t.TempDir(), Settings: []string{"service.host=" + host, "service.bindOnHost=true"}})
+		if !strings.Contains(f.Message, want) || strings.Contains(f.Error(), "listen tcp") {
+			t.Errorf("%s: %s", host, f.Message)
 		}
 	}
 }
@@ -319,7 +361,7 @@ func TestGroupsOfDutiesThatCanNotBe(t *testing.T) {
 		{[]string{prefix + "dutyGroups=a", prefix + "a.duties=compactSegments", prefix + "a.period=PT0S"}, "Value [PT0S] of setting [service.coordinator.a.period] is not above zero"},
 		{
 			[]string{prefix + "dutyGroups=a,b", prefix + "a.duties=killSupervisors", prefix + "b.duties=killSupervisors"},
-			"Duty [killSupervisors] of setting [service.coordinator.b.duties] stands in group [a], too",
+			"Duty [killSupervisors] of setting [service.coordinator.b.duties] is also in group [a]",
 		},
 	} {
 		if f := refused(t, server.Options{Dir: t.TempDir(), Settings: test.settings}); f.Message != test.want {
@@ -534,7 +576,7 @@ func TestWaitStopsWithItsContext(t *testing.T) {
 func TestSQLCanBeTurnedOff(t *testing.T) {
 	s := server.Start(t, server.Options{Settings: []string{"service.sql.enable=false"}})
 	for _, path := range []string{"/service/v2/sql", "/service/v2/sql/statements/x", "/service/v2/sql/task/enabled"} {
-		if status, body := get(t, s.Addresses["router"]+path); status != http.StatusNotFound && status != http.StatusMethodNotAllowed || body != "" {
+		if status, body := get(t, s.Addresses["router"]+path); status != http.StatusNotFound && status != http.StatusMethodNotAllowed || !strings.Contains(body, path) {
 			t.Errorf("%s: %d %s", path, status, body)
 		}
 	}
@@ -585,7 +627,7 @@ func TestMetricsOfEveryPart(t *testing.T) {
 		`henge_segments_loaded 1`, `henge_datasources 1`, `henge_memory_limit_bytes `, `henge_memory_reserved_bytes `, `henge_spill_bytes 0`,
 		`henge_tasks_active{state="running"} 0`, `henge_tasks_ended_total{status="SUCCESS"} 3`, `henge_task_slots `,
 		`henge_http_requests_total{role="router",route="POST /service/v2/sql",status="200"} 1`,
-		`henge_build_info{version="test"} 1`, `go_goroutines `,
+		`henge_build_info{revision="",version="test"} 1`, `go_goroutines `,
 		`service_segment_count{dataSource="m",service="service/coordinator"} 1`,
 		`service_segment_unavailable_count{dataSource="m",service="service/coordinator"} 0`,
 		`service_tier_historical_count{service="service/coordinator",tier="_default_tier"} 1`,

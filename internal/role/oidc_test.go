@@ -1,12 +1,14 @@
 package role_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"net"
 	"net/http"
 	"net/http/httputil"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/hengedb/henge/internal/role"
@@ -56,6 +58,10 @@ func TestBrowsersLogInAtARealProvider(t *testing.T) {
 		if status := open(servers); status != want {
 			t.Errorf("%s: %d, want %d", user, status, want)
 		}
+		_, self, err := b.Visit(t.Context(), base+"/service-ext/access/self")
+		if err != nil || !strings.Contains(self, `"user":"`+user+`","authenticator":"sso"`) || !strings.Contains(self, `"logins":["sso"]`) {
+			t.Errorf("%s is told: %v %s", user, err, self)
+		}
 		if status := open("/service-ext/access/callback?" + resp.Request.URL.RawQuery); status != http.StatusUnauthorized {
 			t.Errorf("a code again: %d", status)
 		}
@@ -67,10 +73,18 @@ func TestBrowsersLogInAtARealProvider(t *testing.T) {
 			t.Fatal(err)
 		}
 		done, err := b.Do(out)
-		if err != nil || done.StatusCode != http.StatusNoContent {
+		if err != nil || done.StatusCode != http.StatusOK {
 			t.Fatal(done, err)
 		}
-		_ = done.Body.Close() // it is empty
+		var at struct{ LogoutURL string }
+		if err := json.NewDecoder(done.Body).Decode(&at); err != nil {
+			t.Fatal(err)
+		}
+		_ = done.Body.Close() // it was only read
+		resp, page, err = b.Visit(t.Context(), at.LogoutURL)
+		if err != nil || resp.StatusCode != http.StatusOK || !strings.Contains(page, "Your sign-out with") {
+			t.Errorf("at the provider: %v %v %s", err, resp, page)
+		}
 		if status := open(servers); status != http.StatusUnauthorized {
 			t.Errorf("after the log out: %d", status)
 		}
@@ -99,14 +113,15 @@ func TestASessionCountsInTheWholeCluster(t *testing.T) {
 	redirect := base + "/service-ext/access/callback"
 	issuer := oidcprovider.Start(t, redirect)
 	c := server.StartCluster(t, server.ClusterOptions{
-		Processes: [][]string{{"coordinator", "overlord"}, {"router"}, {"broker"}}, Settings: securedByProvider(issuer, redirect),
+		Processes: [][]string{{"coordinator", "overlord"}, {"router"}, {"router"}, {"broker"}}, Settings: securedByProvider(issuer, redirect),
 	})
 	makeReader(userAt(t, c.Nodes[0].Addresses["coordinator"], "admin", "sesame"))
-	// The provider sends the browser to a port that only stands for the Router's: ports of a
-	// cluster of a test are free ones.
-	router := strings.TrimPrefix(c.Nodes[1].Addresses["router"], "http://")
+	// The provider sends the browser to a port that only stands for those of the Routers, as a
+	// balancer does: each request goes to the other Router than the one before.
+	var turn atomic.Int64
 	front := &http.Server{Handler: &httputil.ReverseProxy{Rewrite: func(p *httputil.ProxyRequest) {
-		p.Out.URL.Scheme, p.Out.URL.Host = "http", router
+		router := c.Nodes[1+turn.Add(1)%2].Addresses["router"]
+		p.Out.URL.Scheme, p.Out.URL.Host = "http", strings.TrimPrefix(router, "http://")
 	}, Transport: &http.Transport{DisableKeepAlives: true}}}
 	in, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
 	if err != nil {
@@ -122,11 +137,34 @@ func TestASessionCountsInTheWholeCluster(t *testing.T) {
 	if resp, page, err := b.Visit(t.Context(), base+"/service-ext/access/login"); err != nil || resp.StatusCode != http.StatusOK {
 		t.Fatalf("log in: %v %s", err, page)
 	}
-	// One is answered by the Broker, the other by the Coordinator: neither knows the session.
-	for _, path := range []string{"/service/v2/sql/engines", "/service/coordinator/v1/servers"} {
-		resp, page, err := b.Visit(t.Context(), base+path)
-		if err != nil || resp.StatusCode != http.StatusOK {
-			t.Errorf("%s: %v %v %s", path, err, resp, page)
+	// One is answered by the Broker, the other by the Coordinator: neither knows the session. Each is
+	// asked through both Routers.
+	both := func(when string, want int) {
+		t.Helper()
+		for _, path := range []string{"/service/v2/sql/engines", "/service/coordinator/v1/servers"} {
+			for range 2 {
+				resp, page, err := b.Visit(t.Context(), base+path)
+				if err != nil || resp.StatusCode != want {
+					t.Errorf("%s: %s: %v %v %s", when, path, err, resp, page)
+				}
+			}
 		}
 	}
+	both("after the log in", http.StatusOK)
+	at, err := url.Parse(base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept := b.Jar.Cookies(at)
+	out, err := http.NewRequestWithContext(t.Context(), http.MethodPost, base+"/service-ext/access/logout", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := b.Do(out)
+	if err != nil || resp.StatusCode != http.StatusOK {
+		t.Fatal(resp, err)
+	}
+	_ = resp.Body.Close() // only its status counts
+	b.Jar.SetCookies(at, kept)
+	both("after the log out, with the cookie of before", http.StatusUnauthorized)
 }

@@ -23,7 +23,8 @@ func (n *Node) directoryOf(p auth.Part) (basic.Validator, error) {
 	o := ldap.Options{
 		Prefix: p.Prefix + of, URLs: strings.Fields(p.Text(of + "url")), StartTLS: p.Bool(of + "startTls"), BindUser: p.Text(of + "bindUser"),
 		BaseDN: p.Text(of + "baseDn"), UserSearch: p.Text(of + "userSearch"), UserAttribute: p.Text(of + "userAttribute"),
-		Connect: seconds(p, of+"connectTimeout"), Read: seconds(p, of+"readTimeout"), Iterations: int(p.Int(of + "credentialIterations")),
+		Attributes: p.Settings.List(p.Prefix + of + "attributes"),
+		Connect:    seconds(p, of+"connectTimeout"), Read: seconds(p, of+"readTimeout"), Iterations: int(p.Int(of + "credentialIterations")),
 		CacheSize: int(p.Int(of + "credentialCacheSize")), MaxAge: seconds(p, of+"credentialMaxDuration"),
 		VerifyAge: seconds(p, of+"credentialVerifyDuration"), Clock: n.o.Clock, Log: n.o.Log,
 	}
@@ -38,7 +39,7 @@ func (n *Node) directoryOf(p auth.Part) (basic.Validator, error) {
 		return nil, err
 	}
 	n.tls.others = append(n.tls.others, o.TLS)
-	return byDirectory{d}, nil
+	return basic.NewLimited(byDirectory{d}, p.Bool("skipOnFailure"), n.o.Clock), nil
 }
 
 // seconds returns the value of a setting that is a number of seconds.
@@ -57,6 +58,8 @@ func (d byDirectory) Validate(ctx context.Context, user, password, _ string) (ba
 		return basic.Right, basic.Entry{Groups: entry.Groups, Attributes: entry.Attributes}, nil
 	case ldap.Wrong:
 		return basic.Wrong, basic.Entry{}, nil
+	case ldap.Away:
+		return basic.Undecided, basic.Entry{}, nil
 	}
 	return basic.Unknown, basic.Entry{}, nil
 }

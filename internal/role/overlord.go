@@ -11,6 +11,7 @@ import (
 	"github.com/hengedb/henge/internal/api/statements"
 	"github.com/hengedb/henge/internal/api/supervisors"
 	"github.com/hengedb/henge/internal/api/tasks"
+	api "github.com/hengedb/henge/internal/api/uploads"
 	"github.com/hengedb/henge/internal/cluster"
 	"github.com/hengedb/henge/internal/config"
 	"github.com/hengedb/henge/internal/exec"
@@ -31,7 +32,7 @@ import (
 
 func (s *services) openOverlord(ctx context.Context) error {
 	set := s.n.settings
-	if err := s.openSent(ctx); err != nil {
+	if err := s.openSent(); err != nil {
 		return err
 	}
 	logs, err := s.n.dir.sub("tasks/logs")
@@ -47,7 +48,10 @@ func (s *services) openOverlord(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	at := s.n.place(cluster.Indexer)
+	if err := s.openUploads(ctx); err != nil {
+		return err
+	}
+	at := s.n.member(cluster.Indexer)
 	here := task.Location{Host: at.Host, Port: at.Port, TLSPort: at.TLSPort}
 	files := tasktype.NewFiles(tasktype.FilesOptions{Store: s.deep, Dir: logs, Alone: s.n.peers.alone, Current: s.n.store.CheckFence})
 	s.files = files
@@ -75,7 +79,7 @@ func (s *services) openOverlord(ctx context.Context) error {
 		kinds[name] = move.New(name, s.n.store, s.deep, set.Text("service.storage.archiveBaseKey"), s.n.o.Log)
 	}
 	kinds[imports.Type] = imports.New(imports.Options{
-		Env: env, S3: s3Options(set), Visible: s.awaitVisible,
+		Env: env, S3: s3Options(set, s.n.outside), Visible: s.awaitVisible,
 		Google: imports.ObjectStore{Properties: properties(set, map[string]string{
 			"accessKeyId": "service.google.accessKey", "secretAccessKey": "service.google.secretKey"})},
 		Azure: imports.ObjectStore{Account: set.Text("service.azure.account"), Properties: properties(set, map[string]string{
@@ -87,7 +91,7 @@ func (s *services) openOverlord(ctx context.Context) error {
 	}
 	s.records = overlord.NewStore(s.n.store, s.n.metrics, s.n.meter)
 	options := task.Options{
-		Admit:    s.n.admitTask,
+		Admit: s.n.admitTask, Ended: s.taskEnded,
 		Capacity: s.n.capacity(), MaxActive: int(set.Int("service.indexer.queue.maxSize")), Location: here, Meter: s.n.meter,
 		Clock: s.n.o.Clock, Log: s.n.o.Log,
 	}
@@ -102,6 +106,7 @@ func (s *services) openOverlord(ctx context.Context) error {
 			endpoints.Local = s.worker
 		}
 	}
+	s.runSent(ctx)
 	s.queue = task.NewQueue(s.records, kinds, options)
 	limit := set.Bytes("service.server.http.maxRequestBytes", 0)
 	s.sampler = sampler.New(func(ctx context.Context, n plan.Node, id string) (query.Rows, error) {
@@ -110,8 +115,13 @@ func (s *services) openOverlord(ctx context.Context) error {
 		sampler.Options{Access: s.access(), TempDir: work, Disk: s.n.disk, MaxRequestBytes: limit, OpenStream: s.opener().Open})
 	s.tasks = tasks.New(s.queue, files, endpoints)
 	s.controller = controller
+	release, err := s.n.aliasRelease()
+	if err != nil {
+		return err
+	}
 	s.statements = statements.New(sqltask.NewService(s.queue, controller, s.broker, files, s.deep), statements.Options{
 		Type: sqltask.ControllerType, MaxRequestBytes: limit, Durable: set.Bool("service.msq.intermediate.storage.enable"),
+		AliasLines: release < objectResults,
 	})
 	s.leads[cluster.Overlord] = append(s.leads[cluster.Overlord], s.runQueue)
 	return nil
@@ -143,6 +153,9 @@ func (s *services) auditTask(r *http.Request, t *task.Task) error {
 func (s *services) overlordRoutes(mux *edge.Mux) {
 	s.tasks.Routes(mux)
 	s.sampler.Routes(mux)
+	if s.given != nil {
+		api.New(s.given).Routes(mux)
+	}
 	s.coordinator.Routes(mux)
 	supervisors.New(s.supervisors, supervisors.Options{
 		MaxRequestBytes: s.n.settings.Bytes("service.server.http.maxRequestBytes", 0), Audit: coordinator.Audit, Clock: s.n.o.Clock,

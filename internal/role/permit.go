@@ -17,8 +17,7 @@ import (
 )
 
 // taskNeeds returns what a task that is submitted needs beside writing its datasource: a task can
-// do all that the process can, so that what it reads is asked for here (spec/security.md, section
-// 12).
+// do all that the process can, so that what it reads is asked for here (docs/security.md).
 func (s *services) taskNeeds(ctx context.Context, access *auth.Access, t *task.Task) ([]auth.Need, error) {
 	switch t.Type {
 	case sqltask.ControllerType:
@@ -33,6 +32,13 @@ func (s *services) taskNeeds(ctx context.Context, access *auth.Access, t *task.T
 		}
 		if err := json.Unmarshal(t.Payload, &w); err != nil || len(w.Spec.IO.Source) == 0 {
 			return nil, nil //nolint:nilerr // the task says what is wrong with its specification
+		}
+		source, err := ingest.ParseSource(w.Spec.IO.Source)
+		if err == nil {
+			err = ingest.PermitUploads(ctx, leadingUploads{s}, source, access.Name())
+		}
+		if err != nil {
+			return nil, err
 		}
 		return sourceNeeds(ctx, access, w.Spec.IO.Source)
 	case batch.CompactType:

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/hengedb/henge/internal/api/edge"
+	"github.com/hengedb/henge/internal/audit"
 	"github.com/hengedb/henge/internal/auth"
 	"github.com/hengedb/henge/internal/auth/kerberos"
 	"github.com/hengedb/henge/internal/fault"
@@ -40,6 +41,9 @@ type forward struct {
 // here.
 func (f *forward) ServeHTTP(w http.ResponseWriter, r *http.Request) error {
 	var failed error
+	if note := audit.Of(r.Context()); note != nil {
+		note.Taken = true // by the process that answers
+	}
 	proxy := httputil.ReverseProxy{
 		Rewrite: func(p *httputil.ProxyRequest) {
 			p.Out.URL.Scheme, p.Out.URL.Host = "http", "cluster"
@@ -49,6 +53,7 @@ func (f *forward) ServeHTTP(w http.ResponseWriter, r *http.Request) error {
 				p.Out.Header.Set("Accept-Encoding", "identity")
 			}
 			p.SetXForwarded()
+			f.n.passClient(p.In, p.Out)
 			passCookie(p.Out, w.Header())
 			passIdentity(p.In, p.Out)
 			if p.Out.Header.Get("Origin") != "" { // this process has checked it against its own name
@@ -63,6 +68,11 @@ func (f *forward) ServeHTTP(w http.ResponseWriter, r *http.Request) error {
 	ctx, cancel := context.WithTimeout(r.Context(), f.n.settings.Duration("service.router.http.readTimeout"))
 	defer cancel()
 	defer edge.Tie(ctx)()
+	ctx, span := obs.BeginSpan(ctx, "proxy", obs.ClientSpan)
+	defer func() {
+		span.Fail(failed)
+		span.End()
+	}()
 	ctx = f.n.watchUpstream(ctx)
 	proxy.ServeHTTP(w, r.WithContext(ctx))
 	switch {
@@ -96,8 +106,8 @@ func passCookie(out *http.Request, answer http.Header) {
 // passIdentity has a request that is passed on say who sends it, where only this process knows: of
 // a session the token takes the place of the cookie.
 func passIdentity(in, out *http.Request) {
-	if a := auth.Find(in.Context()); a != nil && a.Identity() != nil && a.Identity().Token != "" {
-		out.Header.Set("Authorization", "Bearer "+a.Identity().Token)
+	if a := auth.Find(in.Context()); a != nil && a.Identity() != nil && !a.Identity().Token.IsZero() {
+		out.Header.Set("Authorization", "Bearer "+a.Identity().Token.Reveal())
 	}
 }
 
@@ -128,6 +138,7 @@ func (f *forward) RoundTrip(r *http.Request) (*http.Response, error) {
 				return nil, err
 			}
 			out := r.Clone(r.Context())
+			obs.SpanOf(r.Context()).Text("server.address", to.Host)
 			out.URL.Scheme, out.URL.Host = to.Scheme, to.Host
 			if to.Scheme == "https" {
 				out.Host = to.Host // which the certificate there is for; X-Forwarded-Host has the client's

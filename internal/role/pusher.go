@@ -55,7 +55,7 @@ func (p *pusher) send(ctx context.Context, parts []*basic.Part, again bool) {
 				ctx, cancel := context.WithTimeout(ctx, patience)
 				defer cancel()
 				if err := p.post(ctx, url+part.Listen, text); err != nil {
-					p.n.o.Log.WarnContext(ctx, "users or roles could not be pushed; the process polls them", "server", url, "error", err)
+					p.n.o.Log.WarnContext(ctx, "failed to push users or roles; the process polls them", "server", url, "error", err)
 				}
 				return nil
 			})

@@ -5,10 +5,15 @@ import (
 	"io"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 
+	"github.com/hengedb/henge/internal/api/access"
 	"github.com/hengedb/henge/internal/api/edge"
+	"github.com/hengedb/henge/internal/api/flight"
+	"github.com/hengedb/henge/internal/api/workbench"
 	"github.com/hengedb/henge/internal/cluster"
+	"github.com/hengedb/henge/internal/console"
 	"github.com/hengedb/henge/internal/router"
 )
 
@@ -42,7 +47,7 @@ func (s *services) proxyRoutes(mux *edge.Mux) {
 	mux.On("GET /service/router/v1/brokers", func(w http.ResponseWriter, r *http.Request) error {
 		brokers := []string{}
 		if slices.Contains(s.n.ownRoles(), cluster.Broker) {
-			brokers = append(brokers, s.n.place(cluster.Broker).Address())
+			brokers = append(brokers, s.n.member(cluster.Broker).Address())
 		}
 		edge.WriteJSON(w, http.StatusOK, map[string][]string{edge.DialectOf(r.Context()).Name + "/broker": brokers})
 		return nil
@@ -82,6 +87,7 @@ func (s *services) proxyEnds(mux *edge.Mux) {
 
 // routerRoutes pass requests on: queries to Brokers, and what belongs to leaders to them.
 func (s *services) routerRoutes(mux *edge.Mux) {
+	console.Routes(mux)
 	to := &brokers{n: s.n, choice: s.choice, rules: s.rules, limit: s.n.settings.Bytes("service.server.http.maxRequestBytes", 0)}
 	if s.n.has(cluster.Broker) {
 		to.here = s.handler(mux.Errors, s.brokerRoutes)
@@ -100,7 +106,9 @@ func (s *services) routerRoutes(mux *edge.Mux) {
 			}
 			return toBroker(w, r)
 		}},
-		passage{"/service/v1/lookups", toBroker})
+		passage{strings.TrimSuffix(flight.Path, "/"), to.ServeHTTP},
+		passage{"/service/v1/lookups", toBroker}, passage{access.Base + "/preview", toBroker},
+		passage{workbench.Base, toBroker})
 	mux.On("GET /service/router/v1/brokers", to.listed)
 	if s.n.settings.Bool("service.router.managementProxy.enabled") {
 		passages = append(passages, ownedPassages(toLeader)...)
@@ -137,6 +145,7 @@ func (s *services) cancelEverywhere(w http.ResponseWriter, r *http.Request) erro
 				}
 			}
 			passIdentity(r, req)
+			s.n.passClient(r, req)
 			resp, err := s.n.peers.passing.Do(req)
 			if err != nil {
 				return // it runs nothing any more
@@ -170,7 +179,7 @@ func (s *services) openRouter(ctx context.Context) (err error) {
 	s.n.roles.Go(func() error {
 		for s.n.o.Clock.Sleep(ctx, set.Duration(of+"pollPeriod")) == nil {
 			if err := s.rules.Refresh(ctx); err != nil && ctx.Err() == nil {
-				s.n.o.Log.WarnContext(ctx, "retention rules could not be read; the last ones stay in force", "error", err)
+				s.n.o.Log.WarnContext(ctx, "failed to read retention rules; using the last ones", "error", err)
 			}
 		}
 		return nil

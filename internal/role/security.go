@@ -25,9 +25,12 @@ func (n *Node) builders() auth.Builders {
 func (n *Node) openSecurity() (err error) {
 	n.users, n.tokens = newUserbase(n), &tokens{n: n}
 	if auth.Configured(n.settings) {
-		n.security, err = auth.Open(n.settings, n.builders())
+		if n.security, err = auth.Open(n.settings, n.builders()); err != nil {
+			return err
+		}
+		n.security.Pacer = auth.NewPacer(n.o.Clock)
 	}
-	return err
+	return nil
 }
 
 // gateOf returns what lets requests of a port in; nil: everybody may do all.
@@ -38,6 +41,7 @@ func (n *Node) gateOf(errors *edge.Errors) *edge.Gate {
 	g := &edge.Gate{
 		Security: n.security, Errors: errors, Methods: n.settings.List("service.server.http.allowedHttpMethods"),
 	}
+	g.Audit, g.Internal = n.audit, n.security.Escalator().Identity().Name
 	if n.security.Metrics {
 		count := func(metric string) { n.meter.Count(obs.Occurrence{Service: "auth", Metric: metric}, 1) }
 		errors.Forbidden = func() { count("auth/forbidden") }

@@ -4,17 +4,21 @@ import (
 	"context"
 	"slices"
 
+	"github.com/hengedb/henge/internal/api/access"
 	"github.com/hengedb/henge/internal/api/avatica"
 	"github.com/hengedb/henge/internal/api/coordinator"
 	"github.com/hengedb/henge/internal/api/edge"
+	"github.com/hengedb/henge/internal/api/flight"
 	"github.com/hengedb/henge/internal/api/nativequery"
 	"github.com/hengedb/henge/internal/api/sampler"
 	"github.com/hengedb/henge/internal/api/sql"
 	"github.com/hengedb/henge/internal/api/statements"
 	"github.com/hengedb/henge/internal/api/tasks"
+	"github.com/hengedb/henge/internal/api/workbench"
 	"github.com/hengedb/henge/internal/api/workers"
 	"github.com/hengedb/henge/internal/broker"
 	"github.com/hengedb/henge/internal/cluster"
+	"github.com/hengedb/henge/internal/console"
 	"github.com/hengedb/henge/internal/deepstore"
 	"github.com/hengedb/henge/internal/duty"
 	"github.com/hengedb/henge/internal/duty/assign"
@@ -28,6 +32,7 @@ import (
 	"github.com/hengedb/henge/internal/lookup"
 	"github.com/hengedb/henge/internal/overlord"
 	"github.com/hengedb/henge/internal/overlord/streams"
+	"github.com/hengedb/henge/internal/overlord/uploads"
 	"github.com/hengedb/henge/internal/query"
 	"github.com/hengedb/henge/internal/router"
 	"github.com/hengedb/henge/internal/segment/cache"
@@ -51,19 +56,27 @@ type services struct {
 	broker     *broker.Broker
 	query      *sql.API
 	jdbc       *avatica.API
-	sent       *sent // what clients send over HTTP; nil: this process takes none
+	flight     *flight.API // nil: it is turned off
+	pushes     pushes      // what flight sends rows to
+	preview    *access.Preview
+	workbench  *workbench.API
+	sent       *sent // what clients send over HTTP
 	native     *nativequery.API
-	queue      *task.Queue
-	records    *overlord.Store // of the queue
-	worker     *worker.Worker  // nil: this process is none that other processes know
-	parts      *workers.Parts
-	streams    *streaming.Running  // tasks of this process that read streams
-	chats      workers.ChatOptions // who answers for the tasks of this process
-	files      *tasktype.Files
-	tasks      *tasks.API
-	sampler    *sampler.API
-	statements *statements.API
-	controller *sqltask.Controller // of statements that are tasks
+	// nativeHeld answers from the segments that this process holds, nativeLive from those that its
+	// tasks fill.
+	nativeHeld, nativeLive *nativequery.API
+	queue                  *task.Queue
+	records                *overlord.Store // of the queue
+	worker                 *worker.Worker  // nil: this process is none that other processes know
+	parts                  *workers.Parts
+	streams                *streaming.Running  // tasks of this process that read streams
+	chats                  workers.ChatOptions // who answers for the tasks of this process
+	files                  *tasktype.Files
+	tasks                  *tasks.API
+	sampler                *sampler.API
+	given                  *uploads.Store // what clients have sent; nil: this process never leads as Overlord
+	statements             *statements.API
+	controller             *sqltask.Controller // of statements that are tasks
 
 	coordinator *coordinator.API
 	compaction  *compact.Scheduler
@@ -156,7 +169,7 @@ func servicesOf(roles []string) []service {
 	return out
 }
 
-// Services returns the names of the services that the process has opened, in their order.
+// Services returns the names of the opened services in order.
 func (n *Node) Services() []string {
 	var out []string
 	for _, v := range servicesOf(n.o.Roles) {
@@ -175,13 +188,18 @@ func (n *Node) openServices(ctx, background context.Context) (*services, error) 
 	if err != nil {
 		return nil, err
 	}
+	n.openAudit()
+	admission.Audit = n.audit
+	admission.Logging = query.Logging{Log: n.o.Log, Slow: n.settings.Duration("service.query.slowThreshold")}
 	n.running, n.gate = query.NewRunning(n.o.Clock, admission), query.NewGate(admission.Limits, "historical", n.meter)
 	s := &services{n: n, starting: ctx, leads: map[string][]func(context.Context) error{}}
+	s.prepareSent()
 	for _, v := range servicesOf(n.o.Roles) {
 		if err := v.open(s, background); err != nil {
 			return nil, err
 		}
 	}
+	s.runAudit(background)
 	n.followSettings(background, func() {
 		if s.compaction != nil {
 			s.compaction.Nudge()
@@ -211,11 +229,14 @@ func (s *services) routes(role string, mux *edge.Mux) {
 	default:
 		s.userRoutes(mux, false)
 	}
-	if !s.n.peers.alone {
+	if s.n.peers.alone {
+		s.aloneRoutes(role, mux)
+	} else {
 		s.clusterRoutes(role, mux)
-		return
 	}
-	s.aloneRoutes(role, mux)
+	if role == cluster.Router && s.n.settings.Bool("service.mcp.enable") {
+		s.agentRoutes(mux)
+	}
 }
 
 // aloneRoutes adds the endpoints of a role where one process has all. The Router serves those of
@@ -227,6 +248,7 @@ func (s *services) aloneRoutes(role string, mux *edge.Mux) {
 	}
 	switch role {
 	case "router":
+		console.Routes(mux)
 		s.proxyRoutes(mux)
 		s.sentRoutes(mux)
 		s.sqlRoutes(mux)
@@ -242,7 +264,9 @@ func (s *services) aloneRoutes(role string, mux *edge.Mux) {
 		s.coordinator.BrokerRoutes(mux)
 	case "historical":
 		s.dataRoutes(mux)
+		s.nativeHeld.Routes(mux)
 	case "indexer":
+		s.nativeLive.Routes(mux)
 		s.tasks.WorkerRoutes(mux)
 		workers.ChatRoutes(mux, s.chats)
 	case "coordinator", "overlord": // merged: both serve the Overlord's paths

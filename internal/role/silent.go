@@ -123,7 +123,7 @@ func (f *forward) follow(ctx context.Context, target string, body io.ReadCloser,
 			left := b.left(func() time.Duration { return f.n.peers.pulse.SilentFor(target) })
 			done()
 			if left {
-				f.n.o.Log.WarnContext(ctx, "a process fell silent in the middle of an answer; the answer is broken off", "process", target)
+				f.n.o.Log.WarnContext(ctx, "process stopped responding in the middle of a response; aborting the response", "process", target)
 				leave(isSilent(target))
 				return
 			}

@@ -2,7 +2,7 @@ package role
 
 import (
 	"context"
-	"encoding/json"
+	"crypto/x509"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -16,10 +16,9 @@ import (
 	"github.com/hengedb/henge/internal/secret"
 )
 
-// Stores are where a process keeps what must not be lost, for tools that work on it without the
-// process.
+// Stores are the persistent stores of a process, for tools that use them without the process.
 type Stores struct {
-	// Metastore says where the rows are; nothing is open.
+	// Metastore locates the rows; it is not open.
 	Metastore metastore.Options
 	Deep      deepstore.Store
 	// Dir is the data directory.
@@ -28,9 +27,9 @@ type Stores struct {
 	lock *directory
 }
 
-// OpenStores finds the stores that a process with these settings would use. With exclusive it takes
-// the lock of the data directory, so that no process can run on it meanwhile; without, a process
-// may run. The caller closes them.
+// OpenStores finds the stores of a process with these settings. With exclusive, it takes the lock
+// of the data directory, so that no process can use it meanwhile; otherwise, a process may be
+// running. The caller closes the stores.
 func OpenStores(settings *config.Settings, exclusive bool) (*Stores, error) {
 	dir := &directory{path: settings.Text("service.data.dir")}
 	if exclusive {
@@ -60,7 +59,7 @@ func (s *Stores) unlock() {
 	}
 }
 
-// Close ends the use of deep storage and gives the lock back.
+// Close closes deep storage and releases the lock.
 func (s *Stores) Close() error {
 	defer s.unlock()
 	return s.Deep.Close()
@@ -97,13 +96,15 @@ func metastoreOptions(set *config.Settings, dir string) (metastore.Options, erro
 			return o, err
 		}
 		o.User = set.Text("service.metadata.storage.connector.user")
-		password, err := secretOf(set, "service.metadata.storage.connector.password")
-		if err != nil {
+		if o.Password, err = secretOf(set, "service.metadata.storage.connector.password"); err != nil {
 			return o, err
 		}
-		o.Password = secret.NewText(password)
+		if o.URL == "" {
+			return o, fault.InvalidInput("The metadata store in PostgreSQL needs its address: set " +
+				"[service.metadata.storage.connector.connectURI], such as postgresql://db.example.com:5432/henge")
+		}
 	default:
-		return o, fault.InvalidInput("Metadata store [%s] is unknown; use sqlite or postgresql", kind)
+		return o, fault.InvalidInput("Value [%s] of setting [service.metadata.storage.type] is unknown; use sqlite or postgresql", kind)
 	}
 	return o, nil
 }
@@ -116,10 +117,11 @@ func secureStore(set *config.Settings, text string) (string, error) {
 		"sslmode": set.Text(of + "sslMode"), "sslrootcert": set.Text(of + "sslRootCert"), "sslcert": set.Text(of + "sslCert"),
 		"sslkey": set.Text(of + "sslKey"),
 	}
-	var err error
-	if more["sslpassword"], err = secretOf(set, of+"sslPassword"); err != nil {
+	password, err := secretOf(set, of+"sslPassword")
+	if err != nil {
 		return "", err
 	}
+	more["sslpassword"] = password.Reveal()
 	if set.Bool(of+"useSSL") && more["sslmode"] == "" {
 		more["sslmode"] = "verify-full"
 	}
@@ -153,28 +155,13 @@ func secureStore(set *config.Settings, text string) (string, error) {
 
 // secretOf reads a setting that is a secret, or the object that says which variable of the
 // environment holds it.
-func secretOf(set *config.Settings, key string) (string, error) {
-	text := set.Text(key)
-	if !strings.HasPrefix(text, "{") {
-		return text, nil
-	}
-	var provider struct{ Type, Variable, Password string }
-	err := json.Unmarshal([]byte(text), &provider)
-	switch {
-	case err == nil && provider.Type == "default":
-		return provider.Password, nil
-	case err == nil && provider.Type == "environment" && provider.Variable != "":
-		if text, found := os.LookupEnv(provider.Variable); found {
-			return text, nil
-		}
-		return "", fault.InvalidInput("Variable [%s] of the environment, which setting [%s] names, is not set", provider.Variable, key)
-	}
-	return "", fault.InvalidInput("Setting [%s] is neither a text nor an object with a type [default] or [environment]", key)
+func secretOf(set *config.Settings, key string) (secret.Text, error) {
+	return secret.OfSetting(key, set.Text(key), os.LookupEnv)
 }
 
 // openDeepStorage opens the store that the settings name.
 func openDeepStorage(set *config.Settings, dir *directory) (deepstore.Store, error) {
-	switch kind := set.Text("service.storage.type"); kind {
+	switch set.Text("service.storage.type") {
 	case "local":
 		path, err := storagePath(set, dir, "service.storage.storageDirectory", "segments")
 		if err != nil {
@@ -186,22 +173,37 @@ func openDeepStorage(set *config.Settings, dir *directory) (deepstore.Store, err
 		if err != nil {
 			return nil, err
 		}
-		client, err := s3.Connect(context.Background(), s3Options(set))
+		roots, err := outsideRoots(set)
+		if err != nil {
+			return nil, err
+		}
+		client, err := s3.Connect(context.Background(), s3Options(set, roots))
 		if err != nil {
 			return nil, err
 		}
 		return s3.NewStore(client, set.Text("service.storage.bucket"), set.Text("service.storage.baseKey"), temp)
 	default:
-		return nil, fault.InvalidInput("Deep storage [%s] is unknown; use local or s3", kind)
+		return nil, checkDeepStorage(set)
 	}
 }
 
 // s3Options say how the S3 store of deep storage and of exports is reached.
-func s3Options(set *config.Settings) s3.Options {
+func s3Options(set *config.Settings, roots *x509.CertPool) s3.Options {
 	return s3.Options{
+		Roots:    roots,
 		Endpoint: set.Text("service.s3.endpoint.url"), Region: set.Text("service.s3.endpoint.signingRegion"),
-		AccessKey: set.Text("service.s3.accessKey"), SecretKey: set.Text("service.s3.secretKey"),
+		AccessKey: secret.NewText(set.Text("service.s3.accessKey")), SecretKey: secret.NewText(set.Text("service.s3.secretKey")),
 	}
+}
+
+// outsideRoots returns the authorities of servers outside the cluster; nil: those of the machine.
+func outsideRoots(set *config.Settings) (*x509.CertPool, error) {
+	s, err := trustStore(set, "service.client.outside.")
+	if err != nil {
+		return nil, err
+	}
+	roots, err := s.Added()
+	return roots, ofSetting(err)
 }
 
 // storagePath returns a configured directory, or its default in the data directory.

@@ -34,11 +34,8 @@ func (s *services) checkStream(given *spec.Stream) error {
 	if _, err := rowplan.IngestionOf(given.Schema); err != nil {
 		return err
 	}
-	switch {
-	case given.IO.Stream.Type == spec.Kafka:
+	if given.IO.Stream.Type == spec.Kafka {
 		return kafka.Check(given.IO.Stream, s.access())
-	case given.IO.Stream.Type == spec.Push && s.sent == nil:
-		return errNotSent
 	}
 	return nil
 }

@@ -50,7 +50,7 @@ func (s *services) knownQueries(ctx context.Context) []query.Info {
 		asked.Go(func() {
 			var told sql.Known
 			if err := cluster.Call(ctx, s.n.peers.client, http.MethodGet, m.URL()+sql.KnownPath, nil, &told); err != nil {
-				s.n.o.Log.WarnContext(ctx, "a Broker does not tell what it runs", "server", m.Address(), "error", err)
+				s.n.o.Log.WarnContext(ctx, "failed to read the running queries of a Broker", "server", m.Address(), "error", err)
 				return
 			}
 			mu.Lock()
@@ -87,7 +87,7 @@ func (s *services) servers(segments bool) []broker.Server {
 	for _, m := range s.n.peers.members.Members("") {
 		server := broker.Server{
 			Host: m.Host, Port: m.Port, TLSPort: m.TLSPort, Role: m.Role, Started: m.Started,
-			Version: m.Version, Processors: m.Processors, Memory: m.Memory,
+			Version: m.Version, Revision: m.Revision, Processors: m.Processors, Memory: m.Memory,
 			Labels: m.Labels, Tier: m.Tier, MaxBytes: m.MaxBytes,
 		}
 		if l := s.n.peers.leaders[m.Role]; l != nil {

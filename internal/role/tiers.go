@@ -3,6 +3,7 @@ package role
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 
 	"github.com/hengedb/henge/internal/cluster"
 	"github.com/hengedb/henge/internal/dispatch"
@@ -11,19 +12,53 @@ import (
 
 // tiers are which Historicals the Broker of this process asks.
 func (s *services) tiers() (*dispatch.Tiers, error) {
-	const of = "service.broker.select.tier"
+	o, err := s.tierOptions(selectTier)
+	if err != nil {
+		return nil, err
+	}
 	set := s.n.settings
-	o := dispatch.TierOptions{
-		Select: set.Text(of), Preferred: set.Text(of + ".preferred.tier"), PreferredPriority: set.Text(of + ".preferred.priority"),
-		Watched: set.List("service.broker.segment.watchedTiers"), Ignored: set.List("service.broker.segment.ignoredTiers"),
+	o.Watched, o.Ignored = set.List("service.broker.segment.watchedTiers"), set.List("service.broker.segment.ignoredTiers")
+	return dispatch.NewTiers(o)
+}
+
+const (
+	selectTier         = "service.broker.select.tier"
+	realtimeSelectTier = "service.broker.realtime.select.tier"
+)
+
+// liveTiers are which tasks that read streams the Broker of this process asks, of those that have a
+// priority. They are in no tier.
+func (s *services) liveTiers() (*dispatch.Tiers, error) {
+	of := realtimeSelectTier
+	if s.n.settings.Text(of) == "" {
+		of = selectTier
+	}
+	o, err := s.tierOptions(of)
+	if err != nil {
+		return nil, err
+	}
+	if o.Select == "preferred" && of == selectTier { // is of tiers
+		if o.Select = "highestPriority"; strings.EqualFold(o.PreferredPriority, "lowest") {
+			o.Select = "lowestPriority"
+		}
+	}
+	return dispatch.NewTiers(o)
+}
+
+// tierOptions reads a setting and those below it.
+func (s *services) tierOptions(of string) (dispatch.TierOptions, error) {
+	set := s.n.settings
+	o := dispatch.TierOptions{Setting: of, Select: set.Text(of)}
+	if of == selectTier {
+		o.Preferred, o.PreferredPriority = set.Text(of+".preferred.tier"), set.Text(of+".preferred.priority")
 	}
 	for name, priorities := range map[string]*[]int{"custom": &o.Custom, "strict": &o.Strict, "pooled": &o.Pooled} {
 		key := of + "." + name + ".priorities"
 		if err := json.Unmarshal([]byte(set.Text(key)), priorities); err != nil {
-			return nil, fault.InvalidInput("Setting [%s] is not a list of whole numbers", key)
+			return o, fault.InvalidInput("Setting [%s] is not a list of whole numbers", key)
 		}
 	}
-	return dispatch.NewTiers(o)
+	return o, nil
 }
 
 // balance is how the Broker of this process chooses of several servers.

@@ -112,8 +112,18 @@ func TestPlainHTTPIsOff(t *testing.T) {
 		t.Errorf("the leader is at %q, %v", body, err)
 	}
 	_, body, _ = ask(t, c, s.Addresses["exporter"]+"/metrics", nil)
-	if !strings.Contains(body, "tls_certificate_secondsLeft") && !strings.Contains(body, "tls_certificate_seconds_left") {
-		t.Errorf("no metric of certificates in %d bytes", len(body))
+	for _, want := range []string{
+		"service_tls_certificate_secondsLeft{", `henge_certificate_expiry_seconds{certificate="server",file="`,
+		`henge_certificate_expiry_seconds{certificate="client_authority",file="`,
+	} {
+		if !strings.Contains(body, want) {
+			t.Errorf("no %s in %d bytes of metrics", want, len(body))
+		}
+	}
+	for _, path := range []string{"/healthz", "/readyz"} {
+		if resp, body, err := ask(t, c, s.Addresses["exporter"]+path, nil); err != nil || resp.StatusCode != http.StatusOK || body != "ok\n" {
+			t.Errorf("%s of the exporter: %v %q", path, err, body)
+		}
 	}
 }
 
@@ -200,7 +210,7 @@ func TestCertificatesAreReloaded(t *testing.T) {
 		t.Fatal(err)
 	}
 	certs.Write(t, folder, "tls.key", "half a key")
-	server.Until(t, "half a key is told of", func() bool { return strings.Contains(log.String(), "can't be reloaded") })
+	server.Until(t, "half a key is logged", func() bool { return strings.Contains(log.String(), "failed to reload certificates") })
 	if _, _, err := ask(t, browser(t, first), url, nil); err != nil {
 		t.Errorf("with half a key: %v", err)
 	}

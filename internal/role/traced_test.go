@@ -3,9 +3,11 @@ package role
 import (
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/hengedb/henge/internal/config"
 	"github.com/hengedb/henge/internal/obs"
 )
 
@@ -44,5 +46,39 @@ func TestTracesGoOnToOtherProcesses(t *testing.T) {
 	_ = resp.Body.Close() // likewise
 	if h := <-seen; h.Get("Traceparent") != "" {
 		t.Errorf("a request without a trace was sent with [%s]", h.Get("Traceparent"))
+	}
+}
+
+func TestTracingSettings(t *testing.T) {
+	const at = "service.tracing.otlp.endpoint=http://c:4318"
+	for _, c := range []struct {
+		flags []string
+		off   bool
+		wrong string
+	}{
+		{nil, true, ""},
+		{[]string{"service.tracing.sampleRatio=0.5"}, true, ""},
+		{[]string{at, "service.tracing.otlp.headers=a=b%20c, d=e"}, false, ""},
+		{[]string{"service.tracing.sampleRatio=1.5"}, false, "[service.tracing.sampleRatio]"},
+		{[]string{at, "service.tracing.sampleRatio=NaN"}, false, "[service.tracing.sampleRatio]"},
+		{[]string{at, "service.tracing.sampleRatio=much"}, false, "[service.tracing.sampleRatio]"},
+		{[]string{at, "service.tracing.otlp.headers=hush"}, false, "[service.tracing.otlp.headers]"},
+		{[]string{at, "service.tracing.otlp.headers=a=%zz"}, false, "[service.tracing.otlp.headers]"},
+	} {
+		set, err := config.Load(config.Sources{Flags: c.flags})
+		if err != nil {
+			t.Fatal(err)
+		}
+		o, _, err := tracingOptions(set)
+		switch {
+		case c.wrong != "":
+			if err == nil || !strings.Contains(err.Error(), c.wrong) || strings.Contains(err.Error(), "hush") {
+				t.Errorf("%v: %v", c.flags, err)
+			}
+		case err != nil || (o == nil) != c.off:
+			t.Errorf("%v: %+v %v", c.flags, o, err)
+		case !c.off && (o.Headers["a"] != "b c" || o.Headers["d"] != "e"):
+			t.Errorf("headers %v", o.Headers)
+		}
 	}
 }

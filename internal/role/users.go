@@ -16,6 +16,7 @@ import (
 	"github.com/hengedb/henge/internal/cluster"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/obs"
+	"github.com/hengedb/henge/internal/secret"
 )
 
 // userbase is what this process knows of the users and roles of types basic. It is filled while the
@@ -37,7 +38,7 @@ type storedUsers struct {
 	of              *basic.Authenticator
 	stored          *basic.Users
 	iterations      int
-	admin, internal string // initial passwords; "": the user is not created
+	admin, internal secret.Text // initial passwords; none: the user is not created
 }
 
 // storedRoles is an authorizer with what its settings say.
@@ -201,7 +202,7 @@ func (u *userbase) settle(ctx context.Context) {
 	select {
 	case <-u.follower.Loaded():
 	case <-timer.C():
-		u.n.o.Log.WarnContext(ctx, "users and roles are not loaded yet; requests are refused until they are")
+		u.n.o.Log.WarnContext(ctx, "users and roles are not loaded yet; rejecting requests until they are")
 	case <-ctx.Done():
 	}
 }
@@ -223,11 +224,11 @@ const adminName = "admin"
 func (u *userbase) ensure(ctx context.Context) error {
 	system := u.systemUser()
 	for _, a := range u.authenticators {
-		for name, password := range map[string]string{adminName: a.admin, system: a.internal} {
-			if password == "" {
+		for name, password := range map[string]secret.Text{adminName: a.admin, system: a.internal} {
+			if password.IsZero() {
 				continue
 			}
-			if err := a.stored.Ensure(ctx, name, password, a.iterations); err != nil {
+			if err := a.stored.Ensure(ctx, name, password.Reveal(), a.iterations); err != nil {
 				return err
 			}
 		}
@@ -318,7 +319,7 @@ func (u *userbase) ask(ctx context.Context, p *basic.Part, tag string) ([]byte, 
 func (u *userbase) changed(ctx context.Context, parts []*basic.Part) {
 	ctx = context.WithoutCancel(ctx) // the change is made, whether or not its client waits
 	if err := u.follower.Refresh(ctx); err != nil {
-		u.n.o.Log.WarnContext(ctx, "changed users and roles could not be read; trying again at the next poll", "error", err)
+		u.n.o.Log.WarnContext(ctx, "failed to read changed users and roles; the next poll retries", "error", err)
 		return
 	}
 	u.push.send(ctx, parts, false)

@@ -22,9 +22,9 @@ func (s *services) openWorkers(ctx context.Context, kinds map[string]task.Kind, 
 		s.worker = worker.New(worker.Options{Records: s.records, Kinds: kinds, Location: o.Location, Clock: s.n.o.Clock, Log: s.n.o.Log})
 		s.n.roles.Go(func() error { return s.worker.Run(ctx) })
 	}
-	fleet := worker.NewFleet(worker.FleetOptions{View: s.n.peers.members, Client: s.n.peers.client, Clock: s.n.o.Clock, Log: s.n.o.Log})
-	s.leads[cluster.Overlord] = append(s.leads[cluster.Overlord], fleet.Run)
-	o.Fleet = fleet
+	pool := worker.NewPool(worker.PoolOptions{View: s.n.peers.members, Client: s.n.peers.client, Clock: s.n.o.Clock, Log: s.n.o.Log})
+	s.leads[cluster.Overlord] = append(s.leads[cluster.Overlord], pool.Run)
+	o.Workers = pool
 	o.Strategy = func(ctx context.Context) (*task.Strategy, error) {
 		text, _, err := s.n.store.Setting(ctx, "worker.config")
 		if err != nil {
@@ -32,7 +32,7 @@ func (s *services) openWorkers(ctx context.Context, kinds map[string]task.Kind, 
 		}
 		return task.ParseStrategy(text)
 	}
-	s.files.SetFar(&worker.Far{Find: func(id string) (task.Location, bool) { return s.queue.RunsAt(id) }, Client: s.n.peers.client})
+	s.files.SetRemote(&worker.RemoteFiles{Find: func(id string) (task.Location, bool) { return s.queue.RunsAt(id) }, Client: s.n.peers.client})
 }
 
 // openParts lets this process do parts of the tasks of other workers, and returns what finds those
@@ -49,7 +49,7 @@ func (s *services) openParts(here task.Location, env *tasktype.Env) tasktype.Joi
 		Holder: s.n.peers.membership.Holder, Host: here.Host, Port: here.Port, TLSPort: here.TLSPort,
 		Version: s.n.o.Version, Protocol: s.n.o.Protocol,
 	}
-	return worker.NewHelpers(worker.HelpersOptions{
+	return worker.NewPeers(worker.PeersOptions{
 		View: s.n.peers.members, Own: own, Parts: s.parts, Client: s.n.peers.client, Clock: s.n.o.Clock, Log: s.n.o.Log,
 	}).Join
 }

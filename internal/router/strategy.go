@@ -1,9 +1,9 @@
-// Package router decides which Brokers a Router gives a query to.
+// Package router chooses the Brokers to which a Router sends a query.
 //
-// The central type is Choice, made of the settings of a Router: tiers with the service of their
-// Brokers, and strategies that are asked in their order. What no strategy decides goes by the
-// retention rules: to the Brokers of the first tier that the rule of the query's intervals loads
-// on. Passing requests on is in role; Brokers ask the tiers that their own settings say
+// The central type is Choice, created from the settings of a Router: tiers with the service of
+// their Brokers, and strategies that are evaluated in order. If no strategy decides, the retention
+// rules do: the query goes to the Brokers of the first tier on which the rule for its intervals
+// loads segments. Package role forwards queries; Brokers query the tiers of their own settings
 // (dispatch.Tiers).
 package router
 
@@ -56,7 +56,7 @@ func New(o Options) (*Choice, error) {
 	c.o.Default = Service(o.Default, o.Aliases)
 	var err error
 	if c.tiers, err = readTiers(o.Tiers); err != nil {
-		return nil, fault.InvalidInput("Setting [service.router.tierToBrokerMap] is no object of tiers with names of services: %v", err)
+		return nil, fault.InvalidInput("Setting [service.router.tierToBrokerMap] is not an object of tiers with names of services: %v", err)
 	}
 	for i := range c.tiers {
 		c.tiers[i].service = Service(c.tiers[i].service, o.Aliases)
@@ -71,7 +71,7 @@ func New(o Options) (*Choice, error) {
 		Manual      string `json:"defaultManualBrokerService"`
 	}
 	if err := json.Unmarshal([]byte(o.Strategies), &list); err != nil {
-		return nil, fault.InvalidInput("Setting [service.router.strategies] is no list of strategies: %v", err)
+		return nil, fault.InvalidInput("Setting [service.router.strategies] is not a list of strategies: %v", err)
 	}
 	for _, s := range list {
 		switch s.Type {
@@ -99,7 +99,7 @@ func New(o Options) (*Choice, error) {
 func readTiers(text string) ([]tier, error) {
 	dec := json.NewDecoder(bytes.NewReader([]byte(text)))
 	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
-		return nil, errors.Join(errors.New("it is no object"), err)
+		return nil, errors.Join(errors.New("it is not a JSON object"), err)
 	}
 	var out []tier
 	for dec.More() {

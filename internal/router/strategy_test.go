@@ -9,7 +9,7 @@ import (
 	"github.com/hengedb/henge/internal/native"
 )
 
-// usual are the settings of the reference, with two more tiers.
+// usual are the settings of Druid, with two more tiers.
 func usual() Options {
 	return Options{
 		Default: "service/broker", DefaultRule: "_default", Strategies: `[{"type":"timeBoundary"},{"type":"priority"}]`, Aliases: []string{"druid"},
@@ -106,13 +106,13 @@ func TestSQLGoesByStrategiesWhereThatIsSaid(t *testing.T) {
 
 func TestWrongSettingsOfARouterAreRefused(t *testing.T) {
 	for want, change := range map[string]func(*Options){
-		"service.router.tierToBrokerMap] is no object of tiers": func(o *Options) { o.Tiers = `["a"]` },
-		"a JSON number does not fit":                            func(o *Options) { o.Tiers = `{"a":1}` },
-		"something behind":                                      func(o *Options) { o.Tiers = `{} {}` },
-		"services: EOF":                                         func(o *Options) { o.Tiers = `{"a":"b"` },
-		"is no list of strategies":                              func(o *Options) { o.Strategies = `{}` },
-		"Strategy [javascript]":                                 func(o *Options) { o.Strategies = `[{"type":"javascript","function":"x"}]` },
-		"Strategy [] in [service.r":                             func(o *Options) { o.Strategies = `[{}]` },
+		"service.router.tierToBrokerMap] is not an object of tiers": func(o *Options) { o.Tiers = `["a"]` },
+		"a JSON number does not fit":                                func(o *Options) { o.Tiers = `{"a":1}` },
+		"something behind":                                          func(o *Options) { o.Tiers = `{} {}` },
+		"services: the data ends too early":                         func(o *Options) { o.Tiers = `{"a":"b"` },
+		"is not a list of strategies":                               func(o *Options) { o.Strategies = `{}` },
+		"Strategy [javascript]":                                     func(o *Options) { o.Strategies = `[{"type":"javascript","function":"x"}]` },
+		"Strategy [] in [service.r":                                 func(o *Options) { o.Strategies = `[{}]` },
 	} {
 		o := usual()
 		change(&o)

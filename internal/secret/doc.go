@@ -1,17 +1,17 @@
-// Package secret keeps passwords and keys out of what is shown.
+// Package secret hides passwords and keys in output.
 //
-// There are two ways. What is known to be a secret when it is read is kept in a type that prints
-// itself as ******** (Text, Password). What is only text, as the specification of a task or a
-// statement, is masked by the names of members, of arguments and by the user part of URLs
+// There are two ways. A value that is known to be a secret when it is read has a type that prints
+// itself as ******** (Text, Password). In plain text, such as the specification of a task or a
+// statement, secrets are masked by the names of members and arguments, and in the user part of URLs
 // (MaskJSON, MaskText).
 //
-//	text.go      Text, a secret that can't be printed by accident
-//	provider.go  Password and Provided: secrets that are given by the name of a variable
-//	names.go     which names mean a secret
-//	walk.go      JSON: MaskJSON, and Check and Restore for masks that come back
+//	text.go      Text, a secret that cannot be printed by accident
+//	provider.go  Password and Provided: secrets from environment variables
+//	names.go     the names of secret members
+//	walk.go      JSON: MaskJSON, and Check and Restore for masks that clients send back
 //	mask.go      texts: MaskText
 //	held.go      the secrets of one request or task, found by value in its errors and log lines
-//	seal.go      Sealer: encryption of what the metastore keeps
+//	seal.go      Sealer: encryption of values in the metastore
 //
-// Lists, logs, reports and payloads go through a mask before they leave the process.
+// Lists, logs, reports and payloads are masked before they leave the process.
 package secret

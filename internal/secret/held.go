@@ -18,10 +18,10 @@ import (
 // shortest is the length of secrets that are looked for in texts: shorter ones are parts of words.
 const shortest = 6
 
-// Held is the secrets of one request, task or supervisor: the texts in which they came. What is
-// said on the way of it, in errors and log lines, is masked by their values, wherever they stand.
-// The texts are looked at when something is said for the first time. It is safe for use by many
-// goroutines; a nil Held has none.
+// Held contains the secrets of a request, task or supervisor, in the form of the texts that contain
+// them. Errors and log lines are masked by their values, wherever they occur. The texts are parsed
+// when something is masked for the first time. It is safe for use by many goroutines; a nil Held is
+// empty.
 type Held struct {
 	mu struct {
 		sync.Mutex
@@ -32,8 +32,8 @@ type Held struct {
 
 type heldKey struct{}
 
-// WithHeld returns a context whose errors and log lines are masked by the secrets in texts, and by
-// those that Hold adds later.
+// WithHeld returns a context in which errors and log lines are masked by the secrets in texts, and
+// by secrets that Hold adds later.
 func WithHeld(ctx context.Context, texts ...string) context.Context {
 	h := &Held{}
 	h.mu.texts = texts
@@ -52,8 +52,8 @@ func HeldBy(ctx context.Context) *Held {
 	return h
 }
 
-// Hold adds the secrets in a text to those of a context, if it has any: the body of a request, once
-// it is read.
+// Hold adds the secrets in a text, such as the body of a request, to the Held of a context, if it
+// has one.
 func Hold(ctx context.Context, text string) {
 	if h := HeldBy(ctx); h != nil {
 		h.mu.Lock()
@@ -62,13 +62,13 @@ func Hold(ctx context.Context, text string) {
 	}
 }
 
-// Mask returns a text with the secrets of a context masked, beside what MaskText masks.
+// Mask masks the secrets of a context in a text, in addition to what MaskText masks.
 func Mask(ctx context.Context, text string) string { return HeldBy(ctx).Mask(text) }
 
-// Mask returns a text with the secrets masked, beside what MaskText masks.
+// Mask masks the secrets in a text, in addition to what MaskText masks.
 func (h *Held) Mask(text string) string { return MaskText(h.MaskValues(text)) }
 
-// MaskValues returns a text with the secrets masked, and with nothing else.
+// MaskValues masks only the secrets in a text.
 func (h *Held) MaskValues(text string) string {
 	if h == nil {
 		return text
@@ -79,7 +79,7 @@ func (h *Held) MaskValues(text string) string {
 	return text
 }
 
-// MaskJSONValues is MaskValues of a JSON value, which stays one.
+// MaskJSONValues is like MaskValues, for a JSON value. The result is valid JSON.
 func (h *Held) MaskJSONValues(text string) string {
 	if h == nil {
 		return text
@@ -107,7 +107,7 @@ func inString(text string) bool {
 	return true
 }
 
-// Reader returns the JSON that r gives with the secrets masked.
+// Reader returns a reader of the JSON in r with the secrets masked.
 func (h *Held) Reader(r io.Reader) io.Reader {
 	if h == nil {
 		return r
@@ -213,11 +213,11 @@ type maskedError struct {
 // Error returns the masked text.
 func (e maskedError) Error() string { return e.text }
 
-// Unwrap returns what the error is, for those who ask: the masked fault before the error as it was.
+// Unwrap returns the masked fault and then the original error.
 func (e maskedError) Unwrap() []error { return e.is }
 
-// MaskError returns an error whose texts have the secrets of a context masked. A fault stays the
-// fault that it is; an error without secrets stays as it is.
+// MaskError masks the secrets of a context in the messages of an error. A fault remains a fault. An
+// error without secrets is returned unchanged.
 func MaskError(ctx context.Context, err error) error {
 	if err == nil {
 		return nil

@@ -23,8 +23,8 @@ var header = regexp.MustCompile(`(?i)\b((?:proxy-)?authorization["']?\s*[:=]\s*[
 // bearer finds tokens that are introduced as such.
 var bearer = regexp.MustCompile(`\b(?i:(bearer\s+))([A-Za-z0-9._~+/=-]{8,})`)
 
-// MaskText returns a text with the secrets in it masked that names, URLs and headers give away: a
-// statement with EXTERN, a message, a connection string. Masking twice changes nothing.
+// MaskText masks the secrets in a text that can be recognized by names, URLs and headers, in a
+// statement with EXTERN, a message, or a connection string. Masking is idempotent.
 func MaskText(text string) string {
 	if !hinted(text) {
 		return text
@@ -32,10 +32,10 @@ func MaskText(text string) string {
 	return inText(text, nil)
 }
 
-// URL returns a URL with its user part and the secrets among its parameters masked.
+// URL returns a URL with its user info and secret parameters masked.
 func URL(u *url.URL) string { return MaskText(u.String()) }
 
-// MaskSQL is MaskText; the text is a statement.
+// MaskSQL is MaskText, for a statement.
 func MaskSQL(text string) string { return MaskText(text) }
 
 // findInText gives the secrets that MaskText masks.

@@ -28,7 +28,7 @@ var marks = strings.NewReplacer(".", "", "_", "", "-", "")
 // SSL_KEY_PASSWORD and sslKeyPassword are one.
 func withoutMarks(name string) string { return marks.Replace(strings.ToLower(name)) }
 
-// IsName reports whether a member, argument or property of that name has a secret as its value.
+// IsName reports whether a member, argument or property with this name contains a secret.
 func IsName(name string) bool {
 	name = withoutMarks(name)
 	if exactNames[name] {

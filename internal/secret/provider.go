@@ -11,17 +11,17 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// Environment looks up a variable; nil: secrets from the environment are refused.
+// Environment looks up an environment variable; nil: secrets from the environment are rejected.
 type Environment func(name string) (string, bool)
 
-// Password is a secret given as text, as {"type":"default","password":..} or as
+// Password is a secret given as a string, as {"type":"default","password":..} or as
 // {"type":"environment","variable":..}.
 type Password struct {
 	text     Text
 	variable string
 }
 
-// UnmarshalJSON reads the three forms.
+// UnmarshalJSON parses the three forms.
 func (p *Password) UnmarshalJSON(text []byte) error {
 	var plain string
 	if json.Unmarshal(text, &plain) == nil {
@@ -29,14 +29,15 @@ func (p *Password) UnmarshalJSON(text []byte) error {
 		return nil
 	}
 	var object struct {
-		Type, Password, Variable string
+		Type, Variable string
+		Password       Text
 	}
 	if err := json.Unmarshal(text, &object); err != nil {
 		return errors.New("a password is a string or an object with a 'type'")
 	}
 	switch {
 	case object.Type == "default":
-		p.text = NewText(object.Password)
+		p.text = object.Password
 	case object.Type == "environment" && object.Variable != "":
 		p.variable = object.Variable
 	default:
@@ -45,7 +46,7 @@ func (p *Password) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// MarshalJSON names a variable and hides a text.
+// MarshalJSON returns the name of a variable, but hides a given password.
 func (p Password) MarshalJSON() ([]byte, error) {
 	if p.variable != "" {
 		return json.Marshal(map[string]string{"type": "environment", "variable": p.variable})
@@ -54,11 +55,28 @@ func (p Password) MarshalJSON() ([]byte, error) {
 }
 
 // Resolve returns the secret.
-func (p Password) Resolve(env Environment) (string, error) {
+func (p Password) Resolve(env Environment) (Text, error) {
 	if p.variable == "" {
-		return p.text.Reveal(), nil
+		return p.text, nil
 	}
-	return lookUp(env, p.variable)
+	text, err := lookUp(env, p.variable)
+	return NewText(text), err
+}
+
+// OfSetting parses a setting that is a secret or a provider object, like Password.
+func OfSetting(key, value string, env Environment) (Text, error) {
+	if !strings.HasPrefix(strings.TrimSpace(value), "{") {
+		return NewText(value), nil
+	}
+	var p Password
+	if json.Unmarshal([]byte(value), &p) != nil {
+		return Text{}, fault.InvalidInput("Setting [%s] is neither a text nor an object with a type [default] or [environment]", key)
+	}
+	text, err := p.Resolve(env)
+	if err != nil {
+		return Text{}, fault.InvalidInput("Variable [%s] of the environment, which setting [%s] names, is not set", p.variable, key)
+	}
+	return text, nil
 }
 
 func lookUp(env Environment, variable string) (string, error) {
@@ -76,11 +94,12 @@ func lookUp(env Environment, variable string) (string, error) {
 // members.
 var providerMembers = []string{"service.dynamic.config.provider", "druid.dynamic.config.provider"}
 
-// IsProvider reports whether a member of an object tells others (spec/streaming.md, section 3).
+// IsProvider reports whether a member of an object is a provider of other members
+// (docs/streaming.md).
 func IsProvider(name string) bool { return slices.Contains(providerMembers, name) }
 
-// Provided returns what the providers among the members of an object tell, by name. It overrides
-// members of the same names.
+// Provided returns the values from the providers among the members of an object, by name. They
+// override members with the same names.
 func Provided(members map[string]json.RawMessage, env Environment) (map[string]string, error) {
 	out := map[string]string{}
 	for _, member := range providerMembers {

@@ -30,7 +30,7 @@ func TestPassword(t *testing.T) {
 	} {
 		var p Password
 		err := json.Unmarshal([]byte(c.given), &p)
-		var got string
+		var got Text
 		if err == nil {
 			got, err = p.Resolve(c.env)
 		}
@@ -40,7 +40,7 @@ func TestPassword(t *testing.T) {
 			}
 			continue
 		}
-		if shown, _ := json.Marshal(p); err != nil || got != c.want || string(shown) != c.shown {
+		if shown, _ := json.Marshal(p); err != nil || got.Reveal() != c.want || string(shown) != c.shown {
 			t.Errorf("%s: %q %s %v, want %q %s", c.given, got, shown, err, c.want, c.shown)
 		}
 	}

@@ -24,9 +24,8 @@ const sealed = "sealed:v1:"
 // keyBytes is the length of a key, of AES-256.
 const keyBytes = 32
 
-// Sealer encrypts what is kept, with AES-256-GCM. The first key seals, all of them open. A nil
-// Sealer
-// seals nothing and opens what is not sealed. It is safe for use by many goroutines.
+// Sealer encrypts stored values with AES-256-GCM. The first key seals, all keys open. A nil Sealer
+// seals nothing, and opens only values that are not sealed. It is safe for use by many goroutines.
 type Sealer struct {
 	keys []sealKey
 	// plain says that nothing is sealed any more.
@@ -38,9 +37,9 @@ type sealKey struct {
 	aead cipher.AEAD
 }
 
-// OpenSealer reads the key that seals from a file, and from another one a key that only opens, for
-// the time in which keys are replaced. Without the first, what the second has sealed is opened and
-// kept as it is. Without both the Sealer is nil.
+// OpenSealer reads the sealing key from file, and a key that only opens from previous, for key
+// rotation. Without file, values sealed with the previous key are opened and then stored unsealed.
+// Without both, the Sealer is nil.
 func OpenSealer(file, previous string) (*Sealer, error) {
 	if file == "" && previous == "" {
 		return nil, nil
@@ -85,7 +84,7 @@ func readKey(path string) (sealKey, error) {
 		key, err = hex.DecodeString(string(text))
 	}
 	if err != nil || len(key) != keyBytes {
-		return sealKey{}, fault.InvalidInput("Key file [%s] holds no key: write [%d] random bytes in base64 or hexadecimal digits, as "+
+		return sealKey{}, fault.InvalidInput("Key file [%s] contains no key: write [%d] random bytes in base64 or hexadecimal digits, as "+
 			"openssl rand -base64 32 does", path, keyBytes)
 	}
 	return newKey(key)
@@ -104,7 +103,7 @@ func newKey(key []byte) (sealKey, error) {
 	return sealKey{hex.EncodeToString(id[:4]), aead}, nil
 }
 
-// Current returns the id of the key that seals; "": none does.
+// Current returns the id of the sealing key; "": there is none.
 func (s *Sealer) Current() string {
 	if s == nil || s.plain {
 		return ""
@@ -112,8 +111,8 @@ func (s *Sealer) Current() string {
 	return s.keys[0].id
 }
 
-// Seal encrypts a text of a place, which is a table: sealed texts of one place don't open as those
-// of another.
+// Seal encrypts a text of a place, which is a table. A text sealed for one place can't be opened
+// for another.
 func (s *Sealer) Seal(place, text string) string {
 	if s == nil || s.plain {
 		return text
@@ -125,7 +124,7 @@ func (s *Sealer) Seal(place, text string) string {
 	return sealed + k.id + ":" + base64.StdEncoding.EncodeToString(out)
 }
 
-// Open returns the text of a place. What is not sealed is returned as it is.
+// Open decrypts a text of a place. A text that is not sealed is returned unchanged.
 func (s *Sealer) Open(place, text string) (string, error) {
 	rest, ok := strings.CutPrefix(text, sealed)
 	if !ok {
@@ -157,7 +156,7 @@ func errNoKey(id string) error {
 		"[service.metadata.secrets.keyFile] and [service.metadata.secrets.previousKeyFile]", id)
 }
 
-// SealedBy returns the id of the key that a text was sealed with; "": it is not sealed.
+// SealedBy returns the id of the key that sealed a text; "": it is not sealed.
 func SealedBy(text string) string {
 	rest, ok := strings.CutPrefix(text, sealed)
 	if !ok {

@@ -70,9 +70,9 @@ func TestSealer(t *testing.T) {
 	for name, c := range map[string]struct{ path, want string }{
 		"missing":  {filepath.Join(t.TempDir(), "none"), "can't be read"},
 		"readable": {keyFile(t, base64.StdEncoding.EncodeToString(first), 0o640), "chmod 600"},
-		"short":    {keyFile(t, base64.StdEncoding.EncodeToString(first[:16]), 0o600), "holds no key"},
-		"words":    {keyFile(t, "correct horse battery staple", 0o600), "holds no key"},
-		"empty":    {keyFile(t, "", 0o600), "holds no key"},
+		"short":    {keyFile(t, base64.StdEncoding.EncodeToString(first[:16]), 0o600), "contains no key"},
+		"words":    {keyFile(t, "correct horse battery staple", 0o600), "contains no key"},
+		"empty":    {keyFile(t, "", 0o600), "contains no key"},
 	} {
 		for _, s := range [][2]string{{c.path, ""}, {one, c.path}} {
 			if _, err := OpenSealer(s[0], s[1]); err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "horse") {

@@ -19,8 +19,8 @@ type walker struct {
 	found func(value string)
 }
 
-// MaskJSON returns a JSON value with the values of secret members masked, at any depth, and
-// MaskText applied to texts. What has nothing to mask comes back as it is, else without spaces.
+// MaskJSON masks the values of secret members of a JSON value, at any depth, and applies MaskText
+// to its strings. A value without secrets is returned unchanged, otherwise it is compact.
 func MaskJSON(raw json.RawMessage) (json.RawMessage, error) {
 	if !hinted(string(raw)) {
 		if !json.Valid(raw) {
@@ -31,7 +31,7 @@ func MaskJSON(raw json.RawMessage) (json.RawMessage, error) {
 	return maskAs(raw, plain)
 }
 
-// MaskJSONText is MaskJSON of what may be no JSON, whose text is masked then.
+// MaskJSONText is like MaskJSON, for text that may not be JSON. Such text is masked by MaskText.
 func MaskJSONText(text string) string {
 	if shown, err := MaskJSON(json.RawMessage(text)); err == nil {
 		return string(shown)
@@ -264,9 +264,9 @@ func isAddress(name string) bool {
 	return slices.ContainsFunc(addresses, func(end string) bool { return strings.HasSuffix(name, end) })
 }
 
-// Restore returns a value that was shown, changed and sent back with the masks in it replaced by
-// what is stored. Where an address beside or above a mask was changed too, the mask stays, and
-// Check refuses it: a secret is not sent to where it was not meant for.
+// Restore replaces the masks in a value that a client received, changed and sent back by the stored
+// secrets. If an address next to or above a mask was changed too, the mask remains, and Check
+// rejects it, so that a secret is not sent to an unintended address.
 func Restore(posted, stored json.RawMessage) (json.RawMessage, error) {
 	if !bytes.Contains(posted, []byte(Masked)) {
 		return posted, nil
@@ -351,8 +351,8 @@ func join(begin, end byte, parts []json.RawMessage) json.RawMessage {
 	return append(out, end)
 }
 
-// Check refuses a value in which a mask stands for a secret: what was shown was sent back, and
-// nothing is stored that the mask could mean.
+// Check rejects a value in which a mask is in place of a secret, because the value was sent back by
+// a client and there is no stored secret for the mask.
 func Check(raw json.RawMessage) error {
 	if !bytes.Contains(raw, []byte(Masked)) {
 		return nil
@@ -360,8 +360,8 @@ func Check(raw json.RawMessage) error {
 	masked := false
 	find(string(raw), func(value string) { masked = masked || strings.Contains(value, Masked) })
 	if masked {
-		return fault.InvalidInput("A password or key is [%s], as secrets are shown. There is none stored for the same address that it could "+
-			"mean: give the secret itself", Masked)
+		return fault.InvalidInput("A password or key is [%s], the mask of secrets, but no secret is stored for the same address: "+
+			"enter the secret itself", Masked)
 	}
 	return nil
 }

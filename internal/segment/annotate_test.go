@@ -161,7 +161,7 @@ var columnTags = map[uint64]string{tagName: "name", tagType: "type", tagEncoding
 	tagPart: "part: kind, offset, length, first checksum", tagElement: "elements", tagWidth: "bytes per code", tagElements: "number of elements",
 	tagMulti: "multi-value", tagMetric: "metric", tagNulls: "nulls", tagDistinct: "distinct values", tagDistinctEstimate: "distinct values, estimate",
 	tagMin: "least value", tagMax: "greatest value", tagBounds: "bounds are cut", tagPath: "path",
-	tagMixed: "whole numbers among others"}
+	tagMixed: "integers among other numbers"}
 
 func (a *annotator) record(indent string, names map[uint64]string) {
 	a.fields(indent, names, len(a.b)-tailSize)
@@ -180,7 +180,8 @@ func (a *annotator) fields(indent string, names map[uint64]string, end int) {
 		switch names[tag] {
 		case "name", "type", "metric", "path", "sorted by", "query granularity", "metadata":
 			a.take(len(body), "%s  %q", indent, body)
-		case "least value", "greatest value", "checksums of parts", "least and greatest time", "rollup", "multi-value", "whole numbers among others":
+		case "least value", "greatest value", "checksums of parts", "least and greatest time", "rollup", "multi-value", "integers among other " +
+			"numbers":
 			if len(body) > 0 {
 				a.take(len(body), "%s  .", indent)
 			}

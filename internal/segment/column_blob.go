@@ -32,7 +32,7 @@ func (c *fileColumn) openBlobs(a *area) error {
 			return a.corrupt(i*blobBlockSize, "the rows of its blocks do not ascend")
 		}
 		if b.Offset > uint64(len(c.data.b)) || uint64(b.Stored) > uint64(len(c.data.b))-b.Offset || b.Offset%partAlign != 0 {
-			return a.corrupt(i*blobBlockSize, "a block does not lie in its data")
+			return a.corrupt(i*blobBlockSize, "a block is outside of its data")
 		}
 		if b.Codec > codecZstd || b.Codec == codecNone && b.Stored != b.Decoded {
 			return a.corrupt(i*blobBlockSize, "a block is stored in an unknown way")

@@ -12,7 +12,7 @@ import (
 type frameBlock struct {
 	Min, Max int64
 	Unit     uint64
-	Place    uint64 // offset in the data << 8 | width: bytes, or packedWidth + bits
+	Location uint64 // offset in the data << 8 | width: bytes, or packedWidth + bits
 }
 
 const (
@@ -24,12 +24,12 @@ const (
 )
 
 // width returns the bytes of a value, 0 to 8; of a packed block it has no meaning.
-func (f *frameBlock) width() int  { return int(f.Place & 0xff) }
-func (f *frameBlock) offset() int { return int(f.Place >> 8) }
+func (f *frameBlock) width() int  { return int(f.Location & 0xff) }
+func (f *frameBlock) offset() int { return int(f.Location >> 8) }
 
 // packed returns the bits of a value of a packed block, 0: it is none.
 func (f *frameBlock) packed() uint {
-	if w := uint(f.Place & 0xff); w > packedWidth {
+	if w := uint(f.Location & 0xff); w > packedWidth {
 		return w - packedWidth
 	}
 	return 0
@@ -53,8 +53,8 @@ func (f *frameBlock) byteOf(row int) int {
 
 // fits reports whether the width is one, and rows values end before limit.
 func (f *frameBlock) fits(rows, limit int) bool {
-	w := f.Place & 0xff
-	return (w <= 8 || w > packedWidth && w <= packedWidth+maxPackedBits) && f.Place>>8 <= uint64(limit) && f.offset()%partAlign == 0 &&
+	w := f.Location & 0xff
+	return (w <= 8 || w > packedWidth && w <= packedWidth+maxPackedBits) && f.Location>>8 <= uint64(limit) && f.offset()%partAlign == 0 &&
 		f.offset()+f.bytesBefore(rows) <= limit
 }
 
@@ -75,7 +75,7 @@ func (c *fileColumn) openFrames(a *area) error {
 		f := &c.frames[i]
 		rows := min(BlockRows, c.meta.rows-i*BlockRows)
 		if !f.fits(rows, limit) {
-			return a.corrupt(i*frameBlockSize, "a block does not lie in its data")
+			return a.corrupt(i*frameBlockSize, "a block is outside of its data")
 		}
 	}
 	return nil

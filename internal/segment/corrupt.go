@@ -7,15 +7,15 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// ErrCorrupt marks every error that says: this file's bytes are not what its writer wrote. The
-// remedy is always the same: fetch the file from deep storage again. A CorruptError in the same
-// chain says where.
+// ErrCorrupt marks every error that means that the bytes of the file differ from those that its
+// writer wrote. The remedy is always to fetch the file from deep storage again. A CorruptError in
+// the same chain names the location.
 var ErrCorrupt = errors.New("segment file is corrupt")
 
-// ErrNewer marks the refusal of a file that only a newer release can read.
+// ErrNewer marks the rejection of a file that only a newer release can read.
 var ErrNewer = errors.New("segment file is of a newer release")
 
-// CorruptError says what is wrong with a file and where. It matches ErrCorrupt.
+// CorruptError describes the damage of a file and its location. It matches ErrCorrupt.
 type CorruptError struct {
 	File   string // path, or what OpenAt was told
 	Column string // empty: the header, footer or tail

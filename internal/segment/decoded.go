@@ -35,9 +35,8 @@ type loan struct {
 	size int64
 }
 
-// KeepDictionaries makes dictionaries that are decoded count in b, and bounds those that are kept
-// to a share of its limit. It is called once, by the owner of the process's memory, before segments
-// are read.
+// KeepDictionaries charges decoded dictionaries to b, and limits cached dictionaries to a share of
+// its limit. The owner of the memory of the process calls it once, before segments are read.
 func KeepDictionaries(b *budget.Budget) {
 	decoded.Lock()
 	defer decoded.Unlock()

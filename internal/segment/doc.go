@@ -1,8 +1,7 @@
-// Package segment stores the rows of one segment in one immutable file, and gives them back a
-// column at a time.
+// Package segment stores the rows of a segment in one immutable file, and reads them by column.
 //
-// A file is a header, one contiguous range of bytes per column, a footer that describes them all,
-// and a tail that finds the footer:
+// A file consists of a header, one contiguous range of bytes per column, a footer that describes
+// all ranges, and a tail that locates the footer:
 //
 //	+--------+----------+----------+-----+----------+--------+------+
 //	| header | column 0 | column 1 | ... | column n | footer | tail |
@@ -11,21 +10,21 @@
 //	           | part | part | part                   | rows, times, sort order, statistics,
 //	                                                    where each part lies, checksums of all parts
 //
-// The bytes are written down in docs/format/segment.md. Reading needs the tail, the footer and then
-// only the ranges of the columns that are asked for. What stands at the paths of a nested column
-// may be columns, too, behind those that rows have (paths.go).
+// docs/format/segment.md specifies the bytes. A reader needs the tail, the footer and the ranges of
+// the requested columns. The values at paths of a nested column can be columns too; their ranges
+// follow the other columns (paths.go).
 //
-// The central types: Segment, an open file (mapped, or read by ranges); Reader and Column, the
-// reading interface that Segment offers; Live, rows in memory that grow and are read in the same
-// way; Writer, which takes batches of rows, sorts them within a memory limit and writes a file;
-// Merge, which makes one file of several Readers, with rollup if asked for. Inspect takes a file
-// apart for people.
+// The central types are Segment, an open file (mapped, or read by ranges); Reader and Column, the
+// reading interface of Segment; Live, growing rows in memory with the same reading interface;
+// Writer, which takes batches of rows, sorts them within a memory limit and writes a file; and
+// Merge, which combines several Readers into one file, with optional rollup. Inspect prints the
+// parts of a file for people.
 //
-// A reader never trusts a byte. Structure is checked when a file is opened, contents by checksum
-// and by range when they are first touched. What does not hold is an error that errors.Is knows as
-// ErrCorrupt; mapped bytes that vanish under a reader are the same error when the reading runs
-// inside Guard.
+// A reader does not trust the file. It checks the structure when a file is opened, and the
+// contents, by checksum and by range, when they are first read. A violation is an error for which
+// errors.Is(err, ErrCorrupt) holds. If mapped bytes disappear while they are read inside Guard, the
+// error is the same.
 //
-// Elsewhere on purpose: what a segment is called and which of them count (package timeline), where
-// files are kept (package deepstore), what the values of a metric mean (package agg).
+// Elsewhere on purpose: identity and visibility of segments (package timeline), storage of files
+// (package deepstore), the meaning of metrics (package agg).
 package segment

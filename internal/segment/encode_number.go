@@ -31,7 +31,7 @@ func (e *columnEncoder) longs(c *columnMeta, feed columnFeed) error {
 	flush := func() error {
 		var f frameBlock
 		f, bytes = encodeFrame(bytes[:0], block, has, nulls, stored)
-		f.Place = uint64(data.part.length)<<8 | f.Place
+		f.Location = uint64(data.part.length)<<8 | f.Location
 		directory = append(directory, bytesOf([]frameBlock{f})...)
 		sums = append(sums, sumOf(block, has, nulls))
 		if f.Min <= f.Max {
@@ -105,7 +105,7 @@ func sumOf(values []int64, has vector.Bitmap, nulls int) int64 {
 }
 
 // encodeFrame appends the values of a block, nulls of which have no bit in has, to dst, padded to
-// partAlign. Place holds the width. Stored is room for as many values.
+// partAlign. Location holds the width. Stored is room for as many values.
 func encodeFrame(dst []byte, values []int64, has vector.Bitmap, nulls int, stored []uint64) (frameBlock, []byte) {
 	f := frameBlock{Min: math.MaxInt64, Max: math.MinInt64, Unit: 1}
 	if nulls == 0 {
@@ -136,12 +136,12 @@ func encodeFrame(dst []byte, values []int64, has vector.Bitmap, nulls int, store
 	if (bits.Len64(span)+7)/8 == width {
 		unit = 1 // a smaller unit saves nothing, and without one decoding is an addition
 	}
-	f.Unit, f.Place = unit, uint64(width)
+	f.Unit, f.Location = unit, uint64(width)
 	packed := bits.Len64(span / unit)
 	if packed > maxPackedBits || (8*width-packed)*packedSaves < 8*width {
 		packed = 0
 	} else {
-		f.Place = uint64(packedWidth + packed)
+		f.Location = uint64(packedWidth + packed)
 	}
 	stored = stored[:len(values)]
 	switch {

@@ -25,8 +25,8 @@ func fingerprintOf(footer []byte) string {
 	return hex.EncodeToString(sum[:fingerprintBytes])
 }
 
-// FileName returns the name of a file with this fingerprint, which begins with stem. Without a
-// fingerprint the name has none.
+// FileName returns the name of a file with this fingerprint, which begins with stem. If the
+// fingerprint is empty, the name does not contain one.
 func FileName(stem, fingerprint string) string {
 	if fingerprint == "" {
 		return stem + extension
@@ -34,8 +34,8 @@ func FileName(stem, fingerprint string) string {
 	return stem + "-" + fingerprint + extension
 }
 
-// FingerprintIn returns the fingerprint of the file that name, or the last part of a path, stands
-// for; empty: the name has none, as those that earlier releases wrote.
+// FingerprintIn returns the fingerprint in a file name or in the last part of a path. It is empty
+// if the name does not contain one, as in earlier releases.
 func FingerprintIn(name string) string {
 	stem, ok := strings.CutSuffix(path.Base(name), extension)
 	at := strings.LastIndexByte(stem, '-') + 1
@@ -45,8 +45,8 @@ func FingerprintIn(name string) string {
 	return stem[at:]
 }
 
-// FingerprintAt returns the fingerprint of the file that a load spec, or the end of one, names;
-// empty: it names none.
+// FingerprintAt returns the fingerprint of the file that a load spec, or the end of a load spec,
+// names. It is empty if the name does not contain one.
 func FingerprintAt(loadSpec string) string {
 	at := strings.LastIndex(loadSpec, extension)
 	if at < 0 {
@@ -55,14 +55,15 @@ func FingerprintAt(loadSpec string) string {
 	return FingerprintIn(loadSpec[:at+len(extension)])
 }
 
-// Located is what has a load spec. LoadSpecEnd is as much of the end of it as is there without
-// making it whole.
+// Located has a load spec. LoadSpecEnd returns the end of the load spec that is available without
+// building all of it.
 type Located interface {
 	LoadSpecEnd() string
 	LoadSpec() json.RawMessage
 }
 
-// FingerprintOf returns the fingerprint of the file that l names; empty: it names none.
+// FingerprintOf returns the fingerprint of the file that l names; empty if the name does not
+// contain one.
 func FingerprintOf(l Located) string {
 	if fingerprint := FingerprintAt(l.LoadSpecEnd()); fingerprint != "" {
 		return fingerprint
@@ -70,7 +71,7 @@ func FingerprintOf(l Located) string {
 	return FingerprintAt(string(l.LoadSpec()))
 }
 
-// CheckName reports corruption if the file of s is not the one that name stands for.
+// CheckName reports corruption if the fingerprint in name is not that of the file of s.
 func (s *Segment) CheckName(name string) error {
 	want := FingerprintIn(name)
 	if want == "" || want == s.info.Fingerprint {

@@ -1,8 +1,8 @@
 package segment
 
-// Version is the format version that this release writes, and the newest that it reads; it reads
-// all before. Versions only go up; additions that an older reader may skip do not need a new one
-// (see record.go). Version 2 has packed blocks of whole numbers.
+// Version is the format version that this release writes, and the highest that it reads; it reads
+// all lower versions. Versions only increase. Additions that an older reader may skip do not need a
+// new version (see record.go). Version 2 added bit-packed blocks of integers.
 const Version = 2
 
 const (

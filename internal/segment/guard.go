@@ -13,9 +13,10 @@ var mappings struct {
 	open map[*mapping]struct{}
 }
 
-// Guard runs f, which reads vectors or other memory of mapped segments, so that a read which the
-// disk can't serve (the file was cut short, the device failed) becomes an error that matches
-// ErrCorrupt instead of ending the process. Other panics pass through.
+// Guard runs f, which reads vectors or other memory of mapped segments. If the disk cannot serve a
+// read (the file was truncated, the device failed), Guard returns an error that matches ErrCorrupt,
+// and the process does not crash. Other panics propagate. Guard covers only the goroutine of f.
+// Reads through Column are already guarded; later accesses to the vectors are not.
 //
 // It covers f's own goroutine only. Reads through Column are guarded already; what f does with the
 // vectors afterwards is not.

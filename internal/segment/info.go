@@ -2,34 +2,37 @@ package segment
 
 import (
 	"encoding/json"
+	"math"
 
+	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/vector"
 )
 
 // TimeColumn is the column of a row's time, a Long of milliseconds since 1970 UTC.
 const TimeColumn = "__time"
 
-// Info is what is known of a segment without reading its columns.
+// Info is the metadata of a segment that is available without reading columns.
 type Info struct {
-	// Version is the format version of the file; 0 for a segment that is no file.
+	// Version is the format version of the file; 0 if the segment is not a file.
 	Version int
 	Rows    int
 	// Size is the length of the file in bytes.
 	Size int64
-	// Fingerprint tells the file from others (fingerprint.go); empty for a segment that is no file.
+	// Fingerprint identifies the contents of the file (fingerprint.go); it is empty if the segment is
+	// not a file.
 	Fingerprint string
 	// MinTime and MaxTime are the least and the greatest value of TimeColumn; valid if HasTimes.
 	HasTimes         bool
 	MinTime, MaxTime int64
-	// SortOrder names the columns that rows ascend by, nulls first, strings by bytes, NaN last. Empty:
-	// no order.
+	// SortOrder names the columns by which rows are sorted in ascending order: nulls first, strings by
+	// bytes, NaN last. Empty: rows are not sorted.
 	SortOrder []string
-	// Rollup says that rows with equal dimensions were combined.
+	// Rollup is true if rows with equal dimensions were combined.
 	Rollup bool
-	// QueryGranularity is the granularity that times were truncated to, in the words of whoever wrote
-	// the segment.
+	// QueryGranularity is the granularity to which times were truncated, in the notation of the writer
+	// of the segment.
 	QueryGranularity string
-	// Metadata is what the writer wanted to keep beside the rows: one JSON value, or nothing.
+	// Metadata is additional data of the writer: one JSON value, or empty.
 	Metadata json.RawMessage
 	Columns  []ColumnInfo
 }
@@ -44,32 +47,40 @@ func (i *Info) Column(name string) *ColumnInfo {
 	return nil
 }
 
-// ColumnInfo is what is known of a column without reading it.
+// Times is from the least time of the rows to behind the greatest; empty if that is not known.
+func (i *Info) Times() chrono.Interval {
+	if !i.HasTimes || i.MaxTime == math.MaxInt64 {
+		return chrono.Interval{}
+	}
+	return chrono.Interval{Start: i.MinTime, End: i.MaxTime + 1}
+}
+
+// ColumnInfo is the metadata of a column that is available without reading it.
 type ColumnInfo struct {
 	Name string
 	Type vector.Type
-	// Multi says that a list of strings is a multi-value string, and not an array.
+	// Multi is true if a list of strings is a multi-value string, and false if it is an array.
 	Multi bool
 	// Metric is the name of the aggregator whose states the column holds; empty for a dimension.
 	Metric string
 	Nulls  int
-	// Distinct counts the different values that are not null; -1: not known. DistinctExact tells a
-	// count from an estimate.
+	// Distinct is the number of distinct non-null values; -1: not known. DistinctExact is false if it
+	// is an estimate.
 	Distinct      int
 	DistinctExact bool
-	// Min and Max bound the values that are not null: int64, float64 (also for Float) or string by the
-	// column's type; nil: not known. NaN is not bounded. MinExact and MaxExact say that the bound is
-	// itself a value; long strings are cut.
+	// Min and Max are bounds of the non-null values: int64, float64 (also for Float) or string by the
+	// column's type; nil: not known. They ignore NaN. MinExact and MaxExact are true if the bound is
+	// itself a value; bounds of long strings are truncated.
 	Min, Max           any
 	MinExact, MaxExact bool
-	// Indexed says that Bitmap answers.
+	// Indexed is true if the column has a bitmap index (Bitmap).
 	Indexed bool
-	// Path says that the column holds what stands at a path of the nested column called Name (see
+	// Path is set if the column contains the values at a path of the nested column Name (see
 	// PathName); empty for other columns.
 	Path string
-	// Mixed says of a path's Doubles that some stand as whole numbers in the texts: their values are
-	// known, how they are written is not.
+	// Mixed is true for Doubles of a path if the JSON texts write some of them as integers: the column
+	// has their values, but not their notation.
 	Mixed bool
-	// Size is the bytes that the column takes in the file; those of its paths are not among them.
+	// Size is the number of bytes of the column in the file, without its path columns.
 	Size int64
 }

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Anatomy is a segment file taken apart: where its bytes go and how each column is laid out. It
-// marshals to JSON; WriteText prints it.
+// Anatomy describes the parts of a segment file: the use of its bytes and the layout of each
+// column. It marshals to JSON; WriteText prints it.
 type Anatomy struct {
 	File             string          `json:"file"`
 	Version          int             `json:"version"`
@@ -31,13 +31,13 @@ type Anatomy struct {
 // ColumnAnatomy is one column of an Anatomy, or the elements of a list.
 type ColumnAnatomy struct {
 	Name string `json:"name"`
-	// Path is set of a column that holds what stands at a path of the nested column called Name.
+	// Path is set if the column contains the values at a path of the nested column Name.
 	Path     string `json:"path,omitempty"`
 	Type     string `json:"type"`
 	Multi    bool   `json:"multiValue,omitempty"`
 	Metric   string `json:"metric,omitempty"`
 	Encoding string `json:"encoding"`
-	// Detail says more of the encoding: the width of codes, how many blocks have which width.
+	// Detail describes the encoding: the width of codes, the number of blocks per width.
 	Detail string `json:"detail,omitempty"`
 	Rows   int    `json:"rows"`
 	Nulls  int    `json:"nulls"`
@@ -54,15 +54,38 @@ type ColumnAnatomy struct {
 	Elements *ColumnAnatomy `json:"elements,omitempty"`
 }
 
-// Part is a part of a column and where it lies in the file.
+// Part is a part of a column and its location in the file.
 type Part struct {
 	Name   string `json:"name"`
 	Offset int64  `json:"offset"`
 	Size   int64  `json:"size"`
 }
 
-// Inspect takes s apart. It reads the directories of columns and not their values.
+// Inspect returns the anatomy of s. It reads the directories of columns, not their values.
 func Inspect(s *Segment) (*Anatomy, error) {
+	a := s.outline()
+	for n, m := range s.foot.columns {
+		c, err := s.column(n)
+		if err != nil {
+			return nil, err
+		}
+		a.Columns = append(a.Columns, *anatomyOf(m, m, c))
+	}
+	return a, nil
+}
+
+// Outline returns the anatomy of s from its footer alone: columns have no Detail, and the rest of a
+// remote file is not read.
+func Outline(s *Segment) *Anatomy {
+	a := s.outline()
+	for _, m := range s.foot.columns {
+		a.Columns = append(a.Columns, *anatomyOf(m, m, nil))
+	}
+	return a
+}
+
+// outline is the anatomy without the columns.
+func (s *Segment) outline() *Anatomy {
 	i := s.Info()
 	a := &Anatomy{File: s.name, Version: i.Version, Size: i.Size, Rows: i.Rows, SortOrder: i.SortOrder, Rollup: i.Rollup,
 		QueryGranularity: i.QueryGranularity, Metadata: i.Metadata, FooterSize: i.Size}
@@ -72,22 +95,17 @@ func Inspect(s *Segment) (*Anatomy, error) {
 	if i.HasTimes {
 		a.MinTime, a.MaxTime = timeText(i.MinTime), timeText(i.MaxTime)
 	}
-	for n, m := range s.foot.columns {
-		c, err := s.column(n)
-		if err != nil {
-			return nil, err
-		}
-		a.Columns = append(a.Columns, *c.anatomy(m))
+	for _, m := range s.foot.columns {
 		a.FooterSize -= m.length
 	}
-	return a, nil
+	return a
 }
 
 func timeText(ms int64) string { return time.UnixMilli(ms).UTC().Format("2006-01-02T15:04:05.000Z") }
 
-func (c *fileColumn) anatomy(top *columnMeta) *ColumnAnatomy {
-	m := c.meta
-	a := &ColumnAnatomy{Name: top.Name, Path: top.Path, Type: m.Type.String(), Multi: m.Multi, Metric: m.Metric, Encoding: m.enc.String(), Detail: c.detail(),
+// anatomyOf takes a column apart, or the elements m of one; c is nil where it is not open.
+func anatomyOf(top, m *columnMeta, c *fileColumn) *ColumnAnatomy {
+	a := &ColumnAnatomy{Name: top.Name, Path: top.Path, Type: m.Type.String(), Multi: m.Multi, Metric: m.Metric, Encoding: m.enc.String(),
 		Rows: m.rows, Nulls: m.Nulls, CardinalityExact: m.Distinct >= 0 && m.DistinctExact, Min: boundText(m.Min), Max: boundText(m.Max), Indexed: m.Indexed,
 		Offset: top.off, Size: m.length}
 	if m.Distinct >= 0 {
@@ -99,8 +117,12 @@ func (c *fileColumn) anatomy(top *columnMeta) *ColumnAnatomy {
 			a.Size += p.length
 		}
 	}
-	if c.element != nil {
-		a.Elements = c.element.anatomy(top)
+	var element *fileColumn
+	if c != nil {
+		a.Detail, element = c.detail(), c.element
+	}
+	if m.element != nil {
+		a.Elements = anatomyOf(top, m.element, element)
 	}
 	return a
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/hengedb/henge/internal/vector"
 )
 
@@ -33,7 +35,7 @@ func TestInspectAccountsForEveryByte(t *testing.T) {
 			for _, p := range x.Parts {
 				parts += p.Size
 				if p.Offset < c.Offset || p.Offset+p.Size > c.Offset+c.Size {
-					t.Errorf("part %s of column %s lies outside of it", p.Name, c.Name)
+					t.Errorf("part %s of column %s is outside of it", p.Name, c.Name)
 				}
 			}
 		}
@@ -92,5 +94,28 @@ func TestInspectWritesInfinities(t *testing.T) {
 	}
 	if text, err := json.Marshal(a); err != nil || !strings.Contains(string(text), `"min":"-Inf","max":"+Inf"`) {
 		t.Errorf("%s, %v", text, err)
+	}
+}
+
+// An outline is the anatomy without what only the columns tell.
+func TestOutlineIsTheAnatomyWithoutDetails(t *testing.T) {
+	rows := randomRows(rand.New(rand.NewPCG(41, 2)), 5000, 0.1)
+	s := openBytes(t, writeRows(t, allTypes, rows, Options{SortOrder: []string{TimeColumn}}, 4096))
+	defer s.Release()
+	want, err := Inspect(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	details := 0
+	for i := range want.Columns {
+		for c := &want.Columns[i]; c != nil; c = c.Elements {
+			if c.Detail != "" {
+				details++
+			}
+			c.Detail = ""
+		}
+	}
+	if diff := cmp.Diff(want, Outline(s)); diff != "" || details == 0 {
+		t.Errorf("%d details:\n%s", details, diff)
 	}
 }

@@ -73,7 +73,7 @@ func (t *interner) add(s string) (uint32, error) {
 	if t.room(1); t.repeats {
 		return t.append(s)
 	}
-	return t.place(s, t.hash(s))
+	return t.insert(s, t.hash(s))
 }
 
 // addAll sets numbers to those of texts, as add does. A large table is not in the processor's
@@ -113,15 +113,15 @@ func (t *interner) placeAll(texts []string, numbers []uint32) (err error) {
 	}
 	t.touched = touched // else the compiler may leave it all out
 	for i, s := range texts {
-		if numbers[i], err = t.place(s, t.hashes[i]); err != nil {
+		if numbers[i], err = t.insert(s, t.hashes[i]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// place returns the number of s, whose hash is given, when there is room for one more.
-func (t *interner) place(s string, hash uint32) (uint32, error) {
+// insert returns the number of s, whose hash is given, when there is room for one more.
+func (t *interner) insert(s string, hash uint32) (uint32, error) {
 	n, slot, ok := t.find(s, hash)
 	if ok {
 		return n, nil

@@ -5,10 +5,10 @@ import (
 	"fmt"
 )
 
-// Kept is the JSON that segments keep for their readers (Options.Metadata). Members that are not
-// known here are passed over.
+// Kept is the JSON metadata of a segment for its readers (Options.Metadata). Unknown members are
+// ignored.
 type Kept struct {
-	// TimestampSpec is that of the native spec the rows were loaded by.
+	// TimestampSpec is the timestampSpec of the native spec that loaded the rows.
 	TimestampSpec json.RawMessage `json:"timestampSpec,omitempty"`
 }
 

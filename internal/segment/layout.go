@@ -20,7 +20,7 @@ func (e *layoutError) Error() string { return e.reason }
 // values inside parts are checked when they are touched.
 func (f *footer) check(limit int64) error {
 	if f.rows < 0 || f.chunkLog2 == 0 {
-		return &layoutError{reason: "the footer lacks the number of rows or the size of a chunk"}
+		return &layoutError{reason: "the footer has no number of rows or no chunk size"}
 	}
 	names := make(map[string]*columnMeta, len(f.columns))
 	end := int64(headerSize)
@@ -33,10 +33,10 @@ func (f *footer) check(limit int64) error {
 			return err
 		}
 		if c.off < end || c.length < 0 || c.length > limit-c.off || c.off%partAlign != 0 {
-			return &layoutError{column: c.label(), reason: "its range does not lie in the file"}
+			return &layoutError{column: c.label(), reason: "its range is outside of the file"}
 		}
 		if c.rows >= 0 {
-			return &layoutError{column: c.label(), reason: "it has a number of elements and is no list's"}
+			return &layoutError{column: c.label(), reason: "it has a number of elements, but does not belong to a list"}
 		}
 		end = c.off + c.length
 		c.rows = f.rows
@@ -48,7 +48,7 @@ func (f *footer) check(limit int64) error {
 	}
 	for _, s := range f.sortOrder {
 		if names[s] == nil || names[s].Path != "" {
-			return &layoutError{reason: "rows are sorted by a column that there is none of"}
+			return &layoutError{reason: "rows are sorted by a column that does not exist"}
 		}
 	}
 	if f.hasTimes && f.minTime > f.maxTime {
@@ -61,11 +61,11 @@ func (f *footer) check(limit int64) error {
 func (c *columnMeta) checkPath(parent *columnMeta) error {
 	switch {
 	case c.Path != "" && (parent == nil || parent.Path != "" || parent.Type != vector.JSON):
-		return &layoutError{column: c.label(), reason: "it is a path's and there is no nested column of its name"}
+		return &layoutError{column: c.label(), reason: "it belongs to a path, but there is no nested column of its name"}
 	case c.Path != "" && c.Type != vector.Long && c.Type != vector.Double && c.Type != vector.String:
 		return &layoutError{column: c.label(), reason: fmt.Sprintf("its type [%s] can't be that of a path", c.Type)}
 	case c.Mixed && (c.Path == "" || c.Type != vector.Double):
-		return &layoutError{column: c.label(), reason: "it has whole numbers among others and is no path's of doubles"}
+		return &layoutError{column: c.label(), reason: "it has integers among other numbers, but does not belong to a path of doubles"}
 	}
 	return nil
 }
@@ -90,11 +90,11 @@ func (f *footer) checkColumn(c *columnMeta, limit int64) *layoutError {
 		}
 		seen[p.kind] = true
 		if p.length <= 0 || p.off < 0 || p.off%partAlign != 0 || p.off > limit || p.length > limit-p.off {
-			return bad("its %s does not lie in its range", p.kind)
+			return bad("its %s is outside of its range", p.kind)
 		}
 		chunks := (p.length-1)>>f.chunkLog2 + 1
 		if p.firstSum < 0 || int64(p.firstSum)+chunks > int64(len(f.checksums)) {
-			return bad("its %s lacks checksums", p.kind)
+			return bad("its %s has no checksums", p.kind)
 		}
 	}
 	length := func(k partKind) int64 {

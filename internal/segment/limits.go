@@ -1,13 +1,13 @@
 package segment
 
 const (
-	// BlockRows is the number of rows that share a frame of reference and bounds in a numeric column.
-	// It is the size of a full batch, so that a scan decodes whole blocks. It is part of the format:
-	// changing it needs a new version.
+	// BlockRows is the number of rows of a block: rows of a numeric column that share a frame of
+	// reference and bounds. It equals the size of a full batch, so scans decode whole blocks. It is
+	// part of the format: changing it needs a new version.
 	BlockRows = 4096
 
-	// MaxRows bounds the rows of one segment: row numbers are uint32 in selections and bitmaps, and
-	// int everywhere else.
+	// MaxRows limits the rows of a segment: row numbers are uint32 in selections and bitmaps, and int
+	// elsewhere.
 	MaxRows = 1<<31 - 1
 
 	// chunkLog2 is the size of the pieces that have a checksum of their own: 64 KiB. Smaller pieces
@@ -53,6 +53,10 @@ const (
 	// index. Above it the bitmaps of rare values cost more than they save; measured at about 5,000 in
 	// the experiment.
 	defaultBitmapValues = 5000
+
+	// WorthIndexing is the number of rows from which on a bitmap index pays: the codes of fewer rows
+	// are read in microseconds, while bitmaps and their offsets took half of a segment of 3,000 rows.
+	WorthIndexing = 8192
 
 	// defaultBufferBytes is what a writer holds in memory before it spills a sorted run.
 	defaultBufferBytes = 256 << 20

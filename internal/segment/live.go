@@ -12,28 +12,28 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// Live is a segment that still grows, in memory: rows are appended in the order they arrive, and
-// readers see those that were there when they asked. Persist makes a file of them; only then are
-// rows sorted and rolled up.
+// Live is a growing segment in memory. Rows are appended in the order of their arrival, and a
+// reader sees the rows that existed when it was created. Persist sorts the rows, rolls them up and
+// writes a file.
 //
 //	Append ──► rows ──► Reader   a snapshot: appends after it do not show in it
 //	             └────► Persist  a file of the rows that were there when it began
 //
-// It is used by any number of goroutines: one appends while others read and one persists, and none
-// waits for another longer than an append of one batch takes. A batch is appended whole or not at
-// all.
+// It is safe for use by many goroutines: one appends while others read and one persists. A
+// goroutine never waits for another one longer than the append of one batch takes. A batch is
+// appended whole or not at all.
 //
-// For streams: a task has one Live for each time chunk and partition that it fills. Its Reader is a
-// leaf of ordinary queries, so that a row can be queried as soon as Append has returned. To persist
-// without a pause the task puts a new Live in its place first, persists the old one while queries
-// read both, and releases the old one when readers can open the file. Rows of one Live that were
-// persisted are in the file and nowhere else: who swaps the two must do it in one step for queries,
-// or a row counts twice or not at all.
+// A streaming task has one Live for each time chunk and partition that it fills. Its Reader is a
+// leaf of ordinary queries, so a row can be queried as soon as Append has returned. To persist
+// without a pause, the task first replaces the Live by a new one, persists the old one while
+// queries read both, and releases it when readers can open the file. The file contains all rows of
+// the old Live: the replacement of one by the other must be atomic for queries, or rows count twice
+// or not at all.
 //
-// What rows take is reserved from the budget before they are taken. When that is refused the Live
-// takes no rows of the batch, and those that are there can be read and persisted as before: the
-// task persists and appends again. Memory is given back when the Live and all who read it have let
-// go.
+// Append reserves memory from the budget first. If the reservation fails, no row of the batch is
+// appended, and the existing rows can be read and persisted as before: the task persists and
+// appends again. The memory is released when the owner and all readers have released their
+// references.
 type Live struct {
 	opts   Options
 	memory account // guarded by mu
@@ -70,7 +70,7 @@ func NewLive(opts Options) (*Live, error) {
 	return l, nil
 }
 
-// Columns returns the columns that the next batch must have, in order. The caller does not change
+// Columns returns the columns that the next batch must have, in order. The caller must not change
 // them.
 func (l *Live) Columns() []ColumnSpec {
 	l.mu.Lock()
@@ -78,8 +78,8 @@ func (l *Live) Columns() []ColumnSpec {
 	return l.mu.buffer.specs
 }
 
-// Extend adds columns behind those that are there; rows that were appended before have no value in
-// them. Readers of earlier rows do not see them.
+// Extend adds columns after the existing ones; earlier rows have no value in them. Existing readers
+// do not see the new columns.
 func (l *Live) Extend(columns []ColumnSpec) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -120,8 +120,8 @@ func (g *growing) appendNulls(n int) {
 	}
 }
 
-// Append adds the rows of batch that count, all or none. Its columns are those of Columns, as for a
-// Writer; it is not kept.
+// Append adds the selected rows of batch, all or none. The columns of batch are those of Columns,
+// as for a Writer. Append does not retain batch.
 func (l *Live) Append(ctx context.Context, batch *vector.Batch) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -172,7 +172,7 @@ func (l *Live) noteTimes(batch *vector.Batch) {
 	}
 }
 
-// Rows returns how many rows were appended.
+// Rows returns the number of appended rows.
 func (l *Live) Rows() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -189,7 +189,7 @@ func (l *Live) Bytes() int64 {
 	return l.mu.buffer.bytes()
 }
 
-// Reader returns the rows that are there now. The caller releases it. It is nil when the Live is
+// Reader returns a snapshot of the rows. The caller releases it. It is nil if the Live was
 // released.
 func (l *Live) Reader() Reader {
 	if !l.acquire() {
@@ -199,6 +199,8 @@ func (l *Live) Reader() Reader {
 	defer l.mu.Unlock()
 	if l.mu.reader == nil {
 		l.mu.reader = l.readerLocked()
+	} else {
+		l.mu.reader.again = true
 	}
 	return l.mu.reader
 }
@@ -238,8 +240,7 @@ func (l *Live) acquire() bool {
 	}
 }
 
-// Release gives the reference of the owner back, or that of a reader. With the last the memory is
-// free.
+// Release drops a reference, of the owner or of a reader. The last Release frees the memory.
 func (l *Live) Release() {
 	n := l.refs.Add(-1)
 	invariant.Check(n >= 0, "a growing segment was released more often than acquired")
@@ -252,8 +253,8 @@ func (l *Live) Release() {
 	}
 }
 
-// Persist writes the rows that are there now to a segment file at path, in the order and with the
-// rollup of the options.
+// Persist writes the current rows to a segment file at path, with the order and the rollup of the
+// options.
 func (l *Live) Persist(ctx context.Context, path string) (*Info, error) {
 	r := l.Reader()
 	if r == nil {
@@ -265,9 +266,9 @@ func (l *Live) Persist(ctx context.Context, path string) (*Info, error) {
 	return WriteRows(ctx, path, r, opts)
 }
 
-// WriteRows writes the rows of r, in whatever order they are, to a segment file at path with the
-// columns, the order and the rollup of opts. Columns that r lacks are null; those it has must have
-// the type that opts says.
+// WriteRows writes the rows of r, which may be in any order, to a segment file at path with the
+// columns, the order and the rollup of opts. Columns that r does not have are null; the other
+// columns must have the types of opts.
 func WriteRows(ctx context.Context, path string, r Reader, opts Options) (*Info, error) {
 	w, err := Create(path, opts)
 	if err != nil {
@@ -304,6 +305,9 @@ type liveReader struct {
 	live  *Live
 	table memoryTable     // without columns
 	open  []*memoryColumn // by column, those that were asked for; guarded by live.mu
+	// again says that the same rows were asked for more than once: their dictionaries get sources, as
+	// it is worth remembering what is computed of their entries. Guarded by live.mu.
+	again bool
 }
 
 func (r *liveReader) Info() *Info     { return &r.table.info }
@@ -318,7 +322,7 @@ func (r *liveReader) Column(name string) (Column, error) {
 	}
 	r.live.mu.Lock()
 	defer r.live.mu.Unlock()
-	if r.open[i] == nil {
+	if c := r.open[i]; c == nil || r.again && c.dict != nil && c.dict.Source == nil {
 		r.open[i] = r.columnLocked(i)
 	}
 	return r.open[i], nil
@@ -330,7 +334,7 @@ func (r *liveReader) columnLocked(i int) *memoryColumn {
 	values := from.values.vector()
 	texts := leafOf(values).Type.Kind == vector.KindString
 	if texts {
-		c.dict = r.live.dictLocked(i)
+		c.dict = r.live.dictLocked(i, r.again)
 		leafOf(values).Dict = c.dict
 	}
 	c.values = values.Slice(0, rows)
@@ -341,13 +345,18 @@ func (r *liveReader) columnLocked(i int) *memoryColumn {
 	return c
 }
 
-// dictLocked returns a dictionary of the texts of column i; those of rows to come may be in it.
-func (l *Live) dictLocked(i int) *vector.Dict {
-	texts := &l.mu.buffer.columns[i].dict
-	if d := l.mu.dicts[i]; d == nil || d.Len() < texts.len() {
-		l.mu.dicts[i] = texts.dict()
+// dictLocked returns a dictionary of the texts of column i, with a source or not; those of rows to
+// come may be in it.
+func (l *Live) dictLocked(i int, source bool) *vector.Dict {
+	texts, d := &l.mu.buffer.columns[i].dict, l.mu.dicts[i]
+	if d == nil || d.Len() < texts.len() || source && d.Source == nil {
+		d = texts.dict() // others read the one that was there
+		if source {
+			d.Source = &vector.DictSource{}
+		}
+		l.mu.dicts[i] = d
 	}
-	return l.mu.dicts[i]
+	return d
 }
 
 // own cuts v, which has the memory of rows to come, to its first rows. What says which of them have

@@ -297,3 +297,43 @@ func TestLiveIsExtended(t *testing.T) {
 	sameAs(t, rows, after, 50)
 	checkLive(t, after, rows)
 }
+
+// Dictionaries of rows that are asked for again have sources, as long as no texts come.
+func TestDictionariesOfLiveRowsThatComeAgainHaveSources(t *testing.T) {
+	rows := randomRows(rand.New(rand.NewPCG(5, 5)), 200, 0)
+	l := newLive(t, Options{TempDir: t.TempDir()})
+	defer l.Release()
+	dict := func() *vector.Dict {
+		t.Helper()
+		r := l.Reader()
+		defer r.Release()
+		c, err := r.Column("low")
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := c.Dict()
+		if err != nil {
+			t.Fatal(err)
+		}
+		v, err := c.Read(nil, 0, r.Info().Rows)
+		if err != nil || v.Dict != d {
+			t.Fatalf("the values have another dictionary; %v", err)
+		}
+		return d
+	}
+	for at := 0; at < len(rows); at += 100 {
+		for _, b := range batchesOf(allTypes, rows[at:at+100], 100) {
+			if err := l.Append(t.Context(), b); err != nil {
+				t.Fatal(err)
+			}
+		}
+		first := dict()
+		second, third := dict(), dict()
+		if at == 0 && first.Source != nil || second.Source == nil || second != third {
+			t.Errorf("after [%d] rows the sources are [%p], [%p] and [%p]", at+100, first.Source, second.Source, third.Source)
+		}
+		if first.Len() != second.Len() {
+			t.Errorf("dictionaries of the same rows have [%d] and [%d] entries", first.Len(), second.Len())
+		}
+	}
+}

@@ -91,7 +91,7 @@ func warm(f *os.File, size int64) {
 // advise makes the system read bytes off up to off+n soon, without waiting for them.
 func (m *mapping) advise(off, n int64) {
 	first := off &^ int64(os.Getpagesize()-1)
-	_ = syscall.Madvise(m.data[first:off+n], syscall.MADV_WILLNEED) // a hint
+	willNeed(m.data[first : off+n])
 }
 
 func (m *mapping) span(off, n int64) ([]byte, error) {

@@ -7,67 +7,69 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// ColumnSpec says what a column of a new segment is.
+// ColumnSpec defines a column of a new segment.
 type ColumnSpec struct {
 	Name string
 	Type vector.Type
 	// Multi makes a list of strings a multi-value string. A multi-value column whose rows all have one
-	// value, or are null, is stored as a plain string, and its Info says so: AsMulti turns what is
-	// read back into lists.
+	// value, or are null, is stored as a plain string, as its Info shows; AsMulti converts the values
+	// that are read back into lists.
 	Multi bool
-	// Metric is the name of the aggregator whose states the column holds; empty: the column is a
+	// Metric is the name of the aggregator whose states the column stores; empty: the column is a
 	// dimension.
 	Metric string
-	// NoIndex keeps a string column without bitmap index.
+	// NoIndex disables the bitmap index of a string column.
 	NoIndex bool
 }
 
-// Fold combines the values of one metric that rollup brings together: those from starts[g] up to
-// starts[g+1] into value g of the result, which has the type of values and len(starts)-1 rows. It
-// must be associative: of a large group it is first given pieces and then their results. Values are
-// only valid during the call; the result is the caller's.
+// Fold combines the values of one metric of rolled-up rows: values starts[g] to starts[g+1]
+// (exclusive) become value g of the result, which has the type of values and len(starts)-1 rows. It
+// must be associative: for a large group it is called with pieces and then with their results.
+// Values are only valid during the call; the caller owns the result.
 type Fold func(values *vector.Vector, starts []uint32) (*vector.Vector, error)
 
-// Budget is where memory is reserved before it is used; budget.Budget is one. Reserve fails when
-// the memory is not to be had. With Threads it is used by several goroutines.
+// Budget reserves memory before it is used; budget.Budget implements it. Reserve fails if the
+// memory is not available. With Threads, several goroutines use it.
 type Budget interface {
 	Reserve(bytes int64) error
 	Release(bytes int64)
 }
 
-// Options say how a new segment is written. The zero value of each but Columns is usable.
+// Options control the writing of a new segment. Except for Columns, the zero value of each field is
+// valid.
 type Options struct {
-	// Columns are the columns of the segment, and of every batch that a Writer is given, in order.
+	// Columns are the columns of the segment, and of every batch of a Writer, in order.
 	Columns []ColumnSpec
-	// SortOrder names the columns that rows are sorted by, ascending. Empty: rows stay in the order
-	// they come in.
+	// SortOrder names the columns that rows are sorted by, ascending. Empty: rows keep the order of
+	// their arrival.
 	SortOrder []string
 	// Rollup combines rows whose dimensions (all columns without Metric) are equal. Dimensions that
-	// SortOrder lacks are appended to it. Fold is then asked for the way to combine each metric, by
-	// several goroutines if there are Threads.
+	// are missing from SortOrder are appended to it. Fold returns the function that combines each
+	// metric; with Threads, several goroutines call it.
 	Rollup bool
 	Fold   func(ColumnSpec) (Fold, error)
-	// RolledUp says that the rows were combined already, by whoever made them: readers are told so,
-	// nothing is combined.
+	// RolledUp marks rows that the caller has already combined: the segment is marked as rolled up,
+	// but the writer does not combine rows.
 	RolledUp bool
-	// QueryGranularity and Metadata (a Kept) are kept in the file for its readers.
+	// QueryGranularity and Metadata (a Kept) are stored in the file for its readers.
 	QueryGranularity string
 	Metadata         json.RawMessage
-	// BitmapValues is the number of distinct values up to which a string column is indexed; 0: 5,000,
-	// negative: none is.
+	// BitmapValues is the maximum number of distinct values of an indexed string column; 0: 5,000,
+	// negative: no column is indexed.
 	BitmapValues int
-	// Threads is how many goroutines work on the columns; 0 or 1: the caller's alone. The file is the
-	// same for any number.
+	// IndexRows is the minimum number of rows of a segment whose string columns are indexed; 0: any
+	// number.
+	IndexRows int
+	// Threads is the number of goroutines that process columns; 0 or 1: only the goroutine of the
+	// caller. The file does not depend on it.
 	Threads int
-	// TempDir is where sorted runs are spilled to; empty: the directory for temporary files of the
-	// system.
+	// TempDir is the directory of spilled runs; empty: the system's directory for temporary files.
 	TempDir string
-	// Rows is about how many rows a Writer will be given, for which it makes room at once; 0: not
-	// known.
+	// Rows is the approximate number of rows, for which a Writer preallocates memory; 0: not known.
 	Rows int
-	// BufferBytes is the memory that rows may take before they are spilled; 0: 256 MiB.
+	// BufferBytes is the maximum memory of rows before they are spilled; 0: 256 MiB.
 	BufferBytes int64
-	// Budget is asked for the memory that rows and merges take; nil: it is not accounted for.
+	// Budget accounts for the memory of rows and merges; nil: it is not accounted for.
 	Budget Budget
 
 	run bool // the file is a run that a Writer merges: nobody asks it for paths
@@ -100,7 +102,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Validate reports the first thing in o that no segment can be written by.
+// Validate returns an error for the first invalid option of o.
 func (o *Options) Validate() error {
 	specs := map[string]ColumnSpec{}
 	for _, c := range o.Columns {

@@ -49,7 +49,7 @@ func openPackedDict(directory, data *area, n int) (*packedDict, error) {
 			return bad(i, "the values of its dictionary blocks do not ascend")
 		}
 		if b.Offset > uint64(len(data.b)) || uint64(b.Head)+uint64(b.Stored) > uint64(len(data.b))-b.Offset {
-			return bad(i, "a dictionary block does not lie in its data")
+			return bad(i, "a dictionary block is outside of its data")
 		}
 		if b.Codec > codecZstd || b.Codec == codecNone && b.Stored != b.Packed {
 			return bad(i, "a dictionary block is stored in an unknown way")

@@ -6,22 +6,22 @@ import (
 	"io/fs"
 )
 
-// Source brings the bytes of a file that is there in part.
+// Source fetches bytes of a partially local file.
 type Source interface {
-	// Fill makes bytes off up to off+n of the file be there.
+	// Fill makes bytes off to off+n of the file available.
 	Fill(ctx context.Context, off, n int64) error
-	// Read reads bytes whose place in the file is gone: Fill failed with fs.ErrNotExist.
+	// Read reads bytes of a file that was removed locally: Fill failed with fs.ErrNotExist.
 	Read(p []byte, off int64) error
-	// Spoiled says that these bytes are not what they were: the next Fill brings them anew.
+	// Spoiled marks these bytes as damaged: the next Fill fetches them again.
 	Spoiled(off, n int64)
 }
 
 // partTail is how much of the end of a file is asked for when it is opened: most footers whole.
 const partTail = 32 << 10
 
-// OpenPartial maps a segment file that has its full size, but only holes where its bytes are not
-// yet: they are filled in from a source, the end now and each column when it is first asked for, or
-// before by Fetch. Columns are verified by their checksums as they come.
+// OpenPartial maps a segment file of full size that has holes for missing bytes. A source fills
+// them in: the end of the file now, and each column when it is first requested, or earlier by
+// Fetch. Columns are verified by their checksums when they arrive.
 func OpenPartial(ctx context.Context, path string, source Source) (*Segment, error) {
 	m, err := mapFile(path)
 	if err != nil {
@@ -49,14 +49,14 @@ func OpenPartial(ctx context.Context, path string, source Source) (*Segment, err
 	return s, nil
 }
 
-// InPart reports whether a segment is there in part only, so that Fetch has something to do.
+// InPart reports whether only a part of a segment is local, so that Fetch has an effect.
 func InPart(r Reader) bool {
 	s, ok := r.(*Segment)
 	return ok && s.source != nil
 }
 
-// Fetch makes columns of a segment be there that is only so in part; of others it does nothing.
-// Names of no column don't matter. Who does not call it waits when a column is first read.
+// Fetch makes columns of a partially local segment available; for other segments it does nothing.
+// Unknown names are ignored. Without Fetch, the first read of a column waits.
 func Fetch(ctx context.Context, r Reader, columns []string) error {
 	s, ok := r.(*Segment)
 	if !ok || s.source == nil {
@@ -74,7 +74,7 @@ func Fetch(ctx context.Context, r Reader, columns []string) error {
 func (s *Segment) fetch(ctx context.Context, columns []string) error {
 	wanted := make([]bool, len(s.columns))
 	for _, name := range columns {
-		if i, ok := s.place(name); ok {
+		if i, ok := s.columnNumber(name); ok {
 			wanted[i] = s.columns[i].open.Load() == nil
 		}
 	}

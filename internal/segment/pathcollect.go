@@ -101,10 +101,10 @@ func (c *pathCollector) object(n *pathNode, s string, i, depth int) (end int, ok
 }
 
 // child returns the node below n of a raw key, nil if it has none. Objects have their members in
-// the same order mostly: the place of one tells where to look first.
-func (c *pathCollector) child(n *pathNode, key string, place int) *pathNode {
-	if place < len(n.children) && n.children[place].key == key {
-		return n.children[place]
+// the same order mostly: the position of one tells where to look first.
+func (c *pathCollector) child(n *pathNode, key string, position int) *pathNode {
+	if position < len(n.children) && n.children[position].key == key {
+		return n.children[position]
 	}
 	name := jsontext.Text(key)
 	if child := n.byName[name]; child != nil {

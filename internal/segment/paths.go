@@ -11,11 +11,11 @@ import "strings"
 // not have it.
 const pathMark = "\x00"
 
-// PathName is the name of the column that holds the scalars at a path, as jsontext.Path.Members
-// writes it, of a nested column.
+// PathName is the name of the column of the scalars at a path of a nested column. The path has the
+// form of jsontext.Path.Members.
 func PathName(column, path string) string { return column + pathMark + path }
 
-// CutPath takes the name of a path's column apart; false: it is the name of another column.
+// CutPath splits the name of a path column; false: it is the name of another column.
 func CutPath(name string) (column, path string, ok bool) { return strings.Cut(name, pathMark) }
 
 // key is what the column is asked for by.
@@ -34,9 +34,9 @@ func (c *columnMeta) label() string {
 	return c.Name + " " + c.Path
 }
 
-// place returns the number of the column called name. For a path without a column it is the nested
-// column's, which is read instead.
-func (s *Segment) place(name string) (int, bool) {
+// columnNumber returns the number of the column called name. For a path without a column it is the
+// nested column's, which is read instead.
+func (s *Segment) columnNumber(name string) (int, bool) {
 	i, ok := s.byName[name]
 	if !ok {
 		if column, _, path := CutPath(name); path {

@@ -9,75 +9,75 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// Reader reads the rows of one segment, a column at a time: a Segment from its file, a live index
-// from memory.
+// Reader reads the rows of one segment by column: a Segment from its file, a live index from
+// memory.
 //
-// It is used by any number of goroutines. Rows are numbered from 0, and their number does not
-// change: a live index hands out a Reader of the rows it has at that moment.
+// It is safe for use by many goroutines. Rows are numbered from 0, and their number does not
+// change: a live index returns a Reader of its current rows.
 type Reader interface {
-	// Info describes the segment; the caller does not change it.
+	// Info describes the segment. The caller must not change it.
 	Info() *Info
-	// Column returns the column called name, or nil if there is none. Errors are ErrCorrupt, or those
-	// of reading the file.
+	// Column returns the column called name, or nil if it does not exist. The error is ErrCorrupt or
+	// an error of reading the file.
 	Column(name string) (Column, error)
-	// Advise says that these columns will be read soon. What is not in memory begins to arrive
-	// meanwhile; names of no column don't matter.
+	// Advise announces that these columns will be read soon, and starts to load the parts that are not
+	// in memory. Unknown names are ignored.
 	Advise(columns []string)
-	// Acquire takes a reference, and Release gives it back. Vectors, dictionaries and bitmaps are
-	// valid while the caller holds one. Acquire returns false when the segment is closed already.
+	// Acquire takes a reference, and Release releases it. Vectors, dictionaries and bitmaps are valid
+	// while the caller has a reference. Acquire returns false if the segment is already closed.
 	Acquire() bool
 	Release()
 }
 
-// Column reads one column of a segment. It is used by any number of goroutines; each brings its own
+// Column reads one column of a segment. It is safe for use by many goroutines; each has its own
 // Buffer.
 type Column interface {
 	Info() *ColumnInfo
-	// Read returns rows from up to, not including, to. Strings come as codes into Dict, or as a
-	// constant; other values flat, or as a constant. The vector may share memory with the segment and
-	// with buf: it is valid until buf is used again and the segment released. A nil buf allocates.
+	// Read returns rows from to to (exclusive). Strings are codes into Dict or a constant; other
+	// values are flat or a constant. The vector may share memory with the segment and with buf: it is
+	// valid until buf is used again or the segment is released. If buf is nil, Read allocates.
 	Read(buf *Buffer, from, to int) (*vector.Vector, error)
-	// ReadRows returns the rows named by rows, which ascend. It is worth calling when they are few
-	// among many. Strings may also come flat.
+	// ReadRows returns the rows whose numbers are in rows, in ascending order. It is efficient for few
+	// rows among many. Strings may also be flat.
 	ReadRows(buf *Buffer, rows []uint32) (*vector.Vector, error)
 	// Dict returns the dictionary of a string column, or of the strings in its lists; nil for columns
-	// that are read without one.
+	// without a dictionary.
 	Dict() (*vector.Dict, error)
-	// Lookup returns what Dict's Lookup does, and Codes reads a string column without its dictionary:
-	// rows from up to to, or those named by rows, of which only Codes and Valid are set. They are for
-	// filters, which need not know the texts. Both are for columns of strings that have a dictionary;
-	// Lookup also for the strings in lists.
+	// Lookup is the same as Lookup of Dict. Codes reads a string column without its dictionary: rows
+	// from to to (exclusive), or the rows whose numbers are in rows; only Codes and Valid of the
+	// result are set. Filters use them, because they do not need the strings. Both require a string
+	// column with a dictionary; Lookup also supports the strings in lists.
 	Lookup(value string) (code uint32, found bool, err error)
 	Codes(buf *Buffer, from, to int, rows []uint32) (*vector.Vector, error)
-	// SelectCodes sets pass to a bit for each row from up to, not including, to: whether its code
-	// passes f. Nulls do not pass. It is for the columns that Codes is for.
+	// SelectCodes sets a bit of pass for each row from to to (exclusive) whose code passes f. Nulls do
+	// not pass. It requires the same columns as Codes.
 	SelectCodes(f CodeFilter, from, to int, pass vector.Bitmap) error
-	// SelectLongs is SelectCodes for the values of a Long column that lie between least and greatest,
-	// both included.
+	// SelectLongs is SelectCodes for the values of a Long column between least and greatest,
+	// inclusive.
 	SelectLongs(least, greatest int64, from, to int, pass vector.Bitmap) error
-	// Bitmap returns the rows that hold entry code of Dict, in a list: at least once. It returns nil
-	// if the column has no index. The caller does not change it.
+	// Bitmap returns the rows that have entry code of Dict; for lists, at least once. It returns nil
+	// if the column has no index. The caller must not change it.
 	Bitmap(code uint32) (*roaring.Bitmap, error)
-	// LongRange and DoubleRange bound the values of the rows of one block, the BlockRows rows from
-	// block*BlockRows on; a block without values has min > max. They return false if nothing is known.
+	// LongRange and DoubleRange return bounds of the values of a block, the BlockRows rows that start
+	// at block*BlockRows; a block without values has min > max. They return false if nothing is known.
 	// LongRange is for Long, DoubleRange for Double and Float.
 	LongRange(block int) (min, max int64, known bool)
 	DoubleRange(block int) (min, max float64, known bool)
-	// Totals returns what the rows of one block come to, false if that is not known without reading
-	// them.
+	// Totals returns the totals of the rows of one block, false if they are not known without reading
+	// the rows.
 	Totals(block int) (t Totals, known bool)
 }
 
-// Totals are what the values of one block come to.
+// Totals are the number and the sum of the values of one block.
 type Totals struct {
-	// Values is how many rows have one.
+	// Values is the number of rows with a value.
 	Values int
 	// Long is the sum of a Long column, modulo 2^64, and Double that of a Double or Float column.
 	Long   int64
 	Double float64
 }
 
-// Buffer is memory that a goroutine lends to Column.Read again and again. The zero Buffer is empty.
+// Buffer is memory that a goroutine reuses for calls of Column.Read. The zero Buffer is empty.
 type Buffer struct {
 	vec     vector.Vector
 	valid   vector.Bitmap
@@ -131,8 +131,8 @@ func (b *Buffer) poison() {
 	*b = Buffer{child: b.child}
 }
 
-// TimeRows returns the rows of r that may have a time from min up to, not including, max
-// (milliseconds): exactly those when rows are sorted by time first, all of them otherwise.
+// TimeRows returns the rows of r that may have a time between min and max (milliseconds, max
+// exclusive): exactly these rows if rows are sorted by time first, all rows otherwise.
 func TimeRows(r Reader, min, max int64) (from, to int, err error) {
 	info := r.Info()
 	if info.HasTimes && (max <= info.MinTime || min > info.MaxTime) || min >= max || info.Rows == 0 {

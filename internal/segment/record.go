@@ -64,9 +64,9 @@ func appendText(b []byte, tag uint64, s string) []byte { return appendField(b, t
 
 var (
 	errShort   = errors.New("a record ends too early")
-	errNewer   = errors.New("a record holds a field that this release does not know and may not skip")
+	errNewer   = errors.New("a record contains a field that this release does not know and must not skip")
 	errPath    = errors.New("the record of a path's column has no path, or another one has")
-	errPayload = errors.New("a field does not hold what its tag says")
+	errPayload = errors.New("a field does not match its tag")
 )
 
 // fields takes a record apart. Its error is sticky: loops check it once at the end.

@@ -9,16 +9,16 @@ import (
 // scrubBytes is how much of a file is verified between two calls of a Scrub's pace.
 const scrubBytes = 1 << 20
 
-// Has is a Source that knows which bytes of the file are there.
+// Has is a Source that knows which bytes of the file are local.
 type Has interface {
-	// Has reports whether all bytes off up to off+n are there.
+	// Has reports whether all bytes off to off+n are local.
 	Has(off, n int64) bool
 }
 
-// Scrub verifies the bytes of a mapped file against its checksums, whether they were found good
-// before or not, and marks the segment damaged if they are not what they were. What is not there of
-// a file that is there in part is left out. Pace is told how many bytes were verified, and may
-// wait; its error ends the scrub.
+// Scrub verifies the bytes of a mapped file against its checksums, even if they were verified
+// before, and marks the segment as damaged if they do not match. Missing bytes of a partially local
+// file are skipped. Scrub calls pace with the number of verified bytes; pace may wait, and its
+// error ends the scrub.
 func (s *Segment) Scrub(ctx context.Context, pace func(ctx context.Context, n int) error) error {
 	m, ok := s.bytes.(*mapping)
 	if !ok {
@@ -35,8 +35,8 @@ func (s *Segment) Scrub(ctx context.Context, pace func(ctx context.Context, n in
 	return nil
 }
 
-// Recheck is Scrub for some columns of a segment, without a pace. Of what is no mapped file it says
-// nothing. Names of no column don't matter.
+// Recheck is Scrub for some columns of a segment, without a pace. Segments that are not mapped
+// files are not checked. Unknown names are ignored.
 func Recheck(ctx context.Context, r Reader, columns []string) error {
 	s, ok := r.(*Segment)
 	if !ok {

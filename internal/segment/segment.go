@@ -79,7 +79,7 @@ func open(name string, size int64, bytes store) (*Segment, error) {
 		return nil, err
 	}
 	if string(tail[24:32]) != magic {
-		return nil, bad(tailAt, "the end of the file is not the end of a segment; it was cut short or is no segment")
+		return nil, bad(tailAt, "the end of the file is not the end of a segment; the file is truncated or not a segment")
 	}
 	if checksum(tail[:20]) != binary.LittleEndian.Uint32(tail[20:]) {
 		return nil, bad(tailAt, "the checksum of its tail does not match")
@@ -91,7 +91,7 @@ func open(name string, size int64, bytes store) (*Segment, error) {
 	}
 	footAt, footLen := binary.LittleEndian.Uint64(tail), binary.LittleEndian.Uint32(tail[8:])
 	if footLen > maxFooterBytes || footAt < headerSize || footAt > uint64(tailAt) || uint64(tailAt)-footAt < uint64(footLen) {
-		return nil, bad(tailAt, "its footer does not lie in the file")
+		return nil, bad(tailAt, "its footer is outside of the file")
 	}
 	raw, err := bytes.span(int64(footAt), int64(footLen))
 	if err != nil {
@@ -218,7 +218,7 @@ func (s *Segment) Advise(columns []string) {
 		return // Fetch has brought them
 	}
 	for _, name := range columns {
-		i, ok := s.place(name)
+		i, ok := s.columnNumber(name)
 		if !ok || s.columns[i].open.Load() != nil {
 			continue
 		}

@@ -2,6 +2,7 @@ package segment
 
 import (
 	"encoding/binary"
+	"math/bits"
 
 	"github.com/hengedb/henge/internal/vector"
 )
@@ -38,7 +39,7 @@ func (f *frameBlock) between(least, greatest int64, data []byte, lo, n int, pass
 		pass.SetRange(at, at+n)
 		return
 	}
-	stored := frameBlock{Unit: 1, Place: f.Place} // its values are those stored
+	stored := frameBlock{Unit: 1, Location: f.Location} // its values are those stored
 	first, span := uint64(least), uint64(greatest)-uint64(least)
 	if f.width() != 8 {
 		first, span = 0, (uint64(min(greatest, f.Max))-uint64(f.Min))/f.Unit
@@ -52,7 +53,17 @@ func (f *frameBlock) between(least, greatest int64, data []byte, lo, n int, pass
 	}
 	if w := f.width(); w > 0 && f.packed() == 0 && at&63 == 0 {
 		whole := n &^ 63
-		bytesBetween(data, f.offset()+lo*w, w, first, span, pass[at/64:(at+whole)/64])
+		from, words := f.offset()+lo*w, pass[at/64:(at+whole)/64]
+		switch {
+		case w == 8 || span < (uint64(f.Max)-uint64(f.Min))/f.Unit/rareBetween:
+			bytesBetween(data, from, w, first, span, words)
+		case first == 0:
+			bytesAbove(data, from, w, span, ^uint64(0), words)
+		case greatest >= f.Max:
+			bytesAbove(data, from, w, first-1, 0, words)
+		default:
+			bytesBetween(data, from, w, first, span, words)
+		}
 		lo, at, n = lo+whole, at+whole, n-whole
 	}
 	if b := f.packed(); b > 0 && b <= 8 && at&63 == 0 && lo&7 == 0 {
@@ -124,18 +135,33 @@ func bitsBetween(data []byte, b uint, first, span uint64, pass []uint64) {
 }
 
 // longsBetween returns a bit for each of at most 64 values: whether it is first or one of the span
-// after it.
+// after it. From the last value to the first, the carry of each subtraction is added to twice the
+// word.
 func longsBetween(values []int64, first, span uint64) uint64 {
-	var word uint64
-	whole := len(values) &^ 7
-	for k := 0; k < whole; k += 8 {
-		x := (*[8]int64)(values[k:])
-		eight := one(uint64(x[0])-first <= span) | one(uint64(x[1])-first <= span)<<1 | one(uint64(x[2])-first <= span)<<2 | one(uint64(x[3])-first <= span)<<3
-		word = word>>8 | (eight|one(uint64(x[4])-first <= span)<<4|one(uint64(x[5])-first <= span)<<5|one(uint64(x[6])-first <= span)<<6|one(uint64(x[7])-first <= span)<<7)<<56
+	var word, beyond uint64
+	n := len(values)
+	for ; n&7 != 0; n-- {
+		_, beyond = bits.Sub64(span, uint64(values[n-1])-first, 0)
+		word, _ = bits.Add64(word, word, beyond)
 	}
-	word >>= 64 - whole
-	for i, x := range values[whole:] {
-		word |= one(uint64(x)-first <= span) << (whole + i)
+	for ; n >= 8; n -= 8 {
+		x := (*[8]int64)(values[n-8:])
+		_, beyond = bits.Sub64(span, uint64(x[7])-first, 0)
+		word, _ = bits.Add64(word, word, beyond)
+		_, beyond = bits.Sub64(span, uint64(x[6])-first, 0)
+		word, _ = bits.Add64(word, word, beyond)
+		_, beyond = bits.Sub64(span, uint64(x[5])-first, 0)
+		word, _ = bits.Add64(word, word, beyond)
+		_, beyond = bits.Sub64(span, uint64(x[4])-first, 0)
+		word, _ = bits.Add64(word, word, beyond)
+		_, beyond = bits.Sub64(span, uint64(x[3])-first, 0)
+		word, _ = bits.Add64(word, word, beyond)
+		_, beyond = bits.Sub64(span, uint64(x[2])-first, 0)
+		word, _ = bits.Add64(word, word, beyond)
+		_, beyond = bits.Sub64(span, uint64(x[1])-first, 0)
+		word, _ = bits.Add64(word, word, beyond)
+		_, beyond = bits.Sub64(span, uint64(x[0])-first, 0)
+		word, _ = bits.Add64(word, word, beyond)
 	}
-	return word
+	return ^word & (^uint64(0) >> (64 - len(values)))
 }

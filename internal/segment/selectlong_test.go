@@ -42,6 +42,7 @@ func TestSelectLongsAgreesWithReading(t *testing.T) {
 				{math.MinInt64, math.MaxInt64}, {1, 0}, {sorted[n/4], sorted[n/2]}, {sorted[n/4] + 1, sorted[n/2] - 1}, {sorted[n-1], math.MaxInt64},
 				{math.MinInt64, sorted[0]}, {sorted[n/3], sorted[n/3]}, {sorted[0] + 1, sorted[n-1] - 1},
 				{sorted[n-1] - unit, sorted[n-1] - 1}, {sorted[0] + unit, sorted[0] + 2*unit},
+				{math.MinInt64, sorted[n/2]}, {sorted[n/2], math.MaxInt64}, {sorted[0] + 1, sorted[n-1]},
 			}
 			for _, b := range bounds {
 				for _, run := range [][2]int{{0, n}, {1, 4097}, {4000, 4099}, {BlockRows - 3, BlockRows + 70}, {64, 128}, {n - 1, n}} {

@@ -29,7 +29,7 @@ func TestFramesOfEveryWidth(t *testing.T) {
 				}
 				f, data := encodeFrame(nil, values, has, nulls, make([]uint64, len(values)))
 				if len(data)%partAlign != 0 || !f.fits(n, len(data)) {
-					t.Fatalf("%d values of %d bits take %d bytes, width %d", n, span, len(data), f.Place)
+					t.Fatalf("%d values of %d bits take %d bytes, width %d", n, span, len(data), f.Location)
 				}
 				data = append(data, make([]byte, frameSlack)...)
 				for range 20 {
@@ -38,7 +38,7 @@ func TestFramesOfEveryWidth(t *testing.T) {
 					f.decode(got, data, from)
 					for i, x := range got {
 						if has.Get(from+i) && x != values[from+i] {
-							t.Fatalf("row %d of %d, span of %d bits, unit %d, width %d: %d, want %d", from+i, n, span, unit, f.Place, x, values[from+i])
+							t.Fatalf("row %d of %d, span of %d bits, unit %d, width %d: %d, want %d", from+i, n, span, unit, f.Location, x, values[from+i])
 						}
 					}
 				}

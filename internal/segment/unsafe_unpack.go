@@ -3,6 +3,7 @@
 package segment
 
 import (
+	"math/bits"
 	"unsafe"
 
 	"github.com/hengedb/henge/internal/invariant"
@@ -62,16 +63,56 @@ func bytesBetween(data []byte, at, w int, first, span uint64, pass []uint64) {
 		return
 	}
 	for i := range pass {
-		var word uint64
-		for range 16 {
-			a := one(*(*uint64)(p)&mask-first <= span)
-			b := one(*(*uint64)(unsafe.Add(p, step))&mask-first <= span)
-			c := one(*(*uint64)(unsafe.Add(p, 2*step))&mask-first <= span)
-			d := one(*(*uint64)(unsafe.Add(p, 3*step))&mask-first <= span)
-			word = word>>4 | (a|b<<1|c<<2|d<<3)<<60
-			p = unsafe.Add(p, 4*step)
+		// From the last value to the first: the carry of each subtraction is added to twice the word.
+		q, r, s := unsafe.Add(p, step), unsafe.Add(p, 2*step), unsafe.Add(p, 3*step)
+		var word, beyond uint64
+		for k := 60 * step; ; k -= 4 * step {
+			_, beyond = bits.Sub64(span, *(*uint64)(unsafe.Add(s, k))&mask-first, 0)
+			word, _ = bits.Add64(word, word, beyond)
+			_, beyond = bits.Sub64(span, *(*uint64)(unsafe.Add(r, k))&mask-first, 0)
+			word, _ = bits.Add64(word, word, beyond)
+			_, beyond = bits.Sub64(span, *(*uint64)(unsafe.Add(q, k))&mask-first, 0)
+			word, _ = bits.Add64(word, word, beyond)
+			_, beyond = bits.Sub64(span, *(*uint64)(unsafe.Add(p, k))&mask-first, 0)
+			word, _ = bits.Add64(word, word, beyond)
+			if k == 0 {
+				break
+			}
 		}
-		pass[i] = word
+		pass[i] = ^word
+		p = unsafe.Add(p, 64*step)
+	}
+}
+
+// bytesAbove is bytesBetween for one bound: the bits of pass say whether a value is more than
+// limit, and are flipped where flip has a bit.
+func bytesAbove(data []byte, at, w int, limit, flip uint64, pass []uint64) {
+	if len(pass) == 0 {
+		return
+	}
+	data = data[at : at+64*len(pass)*w+frameSlack]
+	invariant.Check(w >= 1 && w <= 8, "values of [%d] bytes", w)
+	p := unsafe.Pointer(&data[0])
+	mask := ^uint64(0) >> (64 - 8*uint(w))
+	step := uintptr(w)
+	for i := range pass {
+		q, r, s := unsafe.Add(p, step), unsafe.Add(p, 2*step), unsafe.Add(p, 3*step)
+		var word, above uint64
+		for k := 60 * step; ; k -= 4 * step {
+			_, above = bits.Sub64(limit, *(*uint64)(unsafe.Add(s, k))&mask, 0)
+			word, _ = bits.Add64(word, word, above)
+			_, above = bits.Sub64(limit, *(*uint64)(unsafe.Add(r, k))&mask, 0)
+			word, _ = bits.Add64(word, word, above)
+			_, above = bits.Sub64(limit, *(*uint64)(unsafe.Add(q, k))&mask, 0)
+			word, _ = bits.Add64(word, word, above)
+			_, above = bits.Sub64(limit, *(*uint64)(unsafe.Add(p, k))&mask, 0)
+			word, _ = bits.Add64(word, word, above)
+			if k == 0 {
+				break
+			}
+		}
+		pass[i] = word ^ flip
+		p = unsafe.Add(p, 64*step)
 	}
 }
 

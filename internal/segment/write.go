@@ -121,7 +121,7 @@ func (m *merge) columns(file *fileWriter) ([]*columnMeta, error) {
 		}
 	}
 	pathColumns, err := m.writeAll(file, len(paths), func(i int, to *fileWriter) (*columnMeta, error) {
-		c, err := paths[i].encode(to, paths[i].column, m.out, m.opts.BitmapValues)
+		c, err := paths[i].encode(to, paths[i].column, m.out, m.bitmapValues())
 		if err != nil {
 			return nil, fmt.Errorf("writing path [%s] of column [%s]: %w", paths[i].path, paths[i].column, err)
 		}
@@ -169,7 +169,7 @@ func (m *merge) column(file *fileWriter, spec ColumnSpec, paths *pathCollector) 
 		return nil, err
 	}
 	e := &columnEncoder{
-		file: file, rows: m.out, nulls: -1, bitmapValues: m.opts.BitmapValues, paths: paths,
+		file: file, rows: m.out, nulls: -1, bitmapValues: m.bitmapValues(), paths: paths,
 		top:  &columnMeta{ColumnInfo: ColumnInfo{Name: spec.Name, Type: spec.Type, Multi: spec.Multi, Metric: spec.Metric}, rows: m.out},
 		feed: func(f func(*vector.Vector) error) error { return m.groups(sources, spec.Type, fold, f) },
 		dict: func(emit func(string) error) (int, error) { return mergeSourceDicts(sources, emit) },
@@ -188,4 +188,12 @@ func (m *merge) column(file *fileWriter, spec ColumnSpec, paths *pathCollector) 
 		}
 	}
 	return e.top, e.encode()
+}
+
+// bitmapValues is the number of distinct values up to which a string column is indexed.
+func (m *merge) bitmapValues() int {
+	if m.out < m.opts.IndexRows {
+		return 0
+	}
+	return m.opts.BitmapValues
 }

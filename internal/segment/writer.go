@@ -112,7 +112,7 @@ func (w *Writer) spill(ctx context.Context) error {
 	}
 	w.runs = append(w.runs, run)
 	if len(w.runs) >= maxRuns {
-		return fault.ResourceLimit("Segment was spilled to disk [%d] times; give it more memory or make smaller segments", len(w.runs))
+		return fault.ResourceLimit("Segment was spilled to disk [%d] times; raise its memory or create smaller segments", len(w.runs))
 	}
 	return nil
 }

@@ -19,7 +19,7 @@ const (
 
 // ApproxHistogram is a histogram of a bounded number of bins, of which the nearest two are merged
 // when there are too many: Ben-Haim and Tom-Tov, "A Streaming Parallel Decision Tree Algorithm".
-// Bytes and quantiles are those of the reference's approximate histogram.
+// Bytes and quantiles are those of Druid's approximate histogram. See quirk Q008.
 type ApproxHistogram struct {
 	size            int
 	bins            []histogramBin // sorted by position

@@ -22,7 +22,7 @@ const (
 )
 
 // Bloom is a Bloom filter whose bits of one value lie in one block of 64 bytes. Bytes and hashes
-// are those of Hive's BloomKFilter, which the reference uses.
+// are those of Hive's BloomKFilter, which Druid uses. See quirk Q008.
 type Bloom struct {
 	hashes uint8
 	words  []uint64

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The vectors of this file are sketches that the reference system made of the values beside them.
+// The vectors of this file are sketches that Druid made of the values beside them.
 
 func decoded(t *testing.T, text string) string {
 	t.Helper()

@@ -168,7 +168,7 @@ func TestBloomFinds(t *testing.T) {
 	if wrong > 1000 {
 		t.Errorf("%d of 10000 values seem to be there", wrong)
 	}
-	// The size of a filter for 100,000 values is in the reference's documentation.
+	// The size of a filter for 100,000 values is in Druid's documentation.
 	if head := base64.StdEncoding.EncodeToString(NewBloom(100_000).AppendBinary(nil)[:6]); head[:7] != "BAAAJhA" {
 		t.Errorf("the filter begins with %s", head)
 	}

@@ -1,7 +1,6 @@
-// Package sketch gives the approximate summaries that aggregates keep and segments store.
+// Package sketch implements the approximate summaries that aggregates compute and segments store.
 //
 // HyperUnique is the cardinality estimator of hyperUnique columns and of APPROX_COUNT_DISTINCT.
-// Bytes and estimates equal those of the reference system, so that a stored sketch and a recorded
-// answer mean the same here. How sketches are kept per group, merged and finished belongs to
-// package agg.
+// Bytes and estimates equal those of Druid, so stored sketches and recorded answers remain valid.
+// Package agg stores sketches per group, merges and finishes them. See quirk Q008.
 package sketch

@@ -28,7 +28,7 @@ func ParseOutliers(name string) (Outliers, error) {
 			return Outliers(i), nil
 		}
 	}
-	return 0, fault.InvalidInput("The outlier handling mode [%s] is none of ignore, overflow, clip", name)
+	return 0, fault.InvalidInput("The outlier handling mode [%s] is not one of ignore, overflow, clip", name)
 }
 
 const (
@@ -57,8 +57,8 @@ func (l FixedLimits) Check() error {
 	return nil
 }
 
-// FixedBuckets is a histogram of buckets of one width. Bytes and estimates are those of the
-// reference's fixed buckets histogram.
+// FixedBuckets is a histogram of buckets of one width. Bytes and estimates are those of Druid's
+// fixed buckets histogram. See quirk Q008.
 type FixedBuckets struct {
 	FixedLimits
 	width                 float64
@@ -139,8 +139,8 @@ func (h *FixedBuckets) Merge(other *FixedBuckets) error {
 }
 
 // Quantile estimates the value below which a fraction, from 0 to 1, of the values lies, taking the
-// values of a bucket as spread evenly. It is a float as in the reference, and 0 if there are no
-// values.
+// values of a bucket as spread evenly. It is a float as in Druid, and 0 if there are no values. See
+// quirk Q003.
 func (h *FixedBuckets) Quantile(fraction float64) float32 {
 	percent := fraction * 100
 	before, beforePercent, boundary := int64(0), 0.0, h.Lower

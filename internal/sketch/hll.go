@@ -25,8 +25,8 @@ var HLLTypes = []string{"HLL_4", "HLL_6", "HLL_8"}
 // HLL estimates how many different values were added. Storage, estimators and union are those of
 // the library; the stored form is the compact one of DataSketches. A sketch that only had values
 // added is of the type asked for and estimates by history; one that others were merged into is of
-// type HLL_4, and estimates from its registers once registers met registers, as the reference has
-// it. It belongs to one goroutine.
+// type HLL_4, and estimates from its registers once registers met registers, as Druid has it. It
+// belongs to one goroutine. See quirk Q008.
 type HLL struct {
 	log   int
 	typ   hll.TgtHllType
@@ -306,7 +306,7 @@ func (h *HLL) Bytes() int64 {
 	return 48
 }
 
-// Text describes the sketch in words, as the reference does. doubleText writes numbers.
+// Text describes the sketch in words, as Druid does. doubleText writes numbers. See quirk Q008.
 func (h *HLL) Text(doubleText func(float64) string) (string, error) {
 	b, err := h.AppendBinary(nil)
 	if err != nil {

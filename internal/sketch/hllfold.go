@@ -18,7 +18,7 @@ const (
 )
 
 // fold makes a sketch of registers one of 1<<log of them, no more than it has: a register is the
-// greatest of those that fall together in it. The history stays, as in the reference.
+// greatest of those that fall together in it. The history stays, as in Druid. See quirk Q008.
 func fold(s hll.HllSketch, log int) (hll.HllSketch, error) {
 	wide, err := s.CopyAs(hll.TgtHllTypeHll8)
 	if err != nil {

@@ -108,14 +108,15 @@ func ObserveFloat(x float32) Observation {
 // hold. The standard error is 1.04/sqrt(2048), 2.3 %. The zero HyperUnique is empty. It belongs to
 // one goroutine.
 //
-// The stored form is that of the reference system:
+// The stored form is that of Druid:
 //
 //	0  1  version, 1
 //	1  1  offset added to every register
 //	2  2  registers that are not zero, big endian
 //	4  1  largest value beyond four bits, 0: none
 //	5  2  its bucket
-//	7     sparse: for each pair of registers in use its place + 7 (2) and its byte;  dense: 1,024 bytes
+//	7     sparse: for each pair of registers in use its index + 7 (2) and its byte;
+//	      dense: 1,024 bytes
 type HyperUnique struct {
 	few       []Observation // before regs exists: different buckets, each with its largest position, and its largest that a register can hold
 	regs      []byte
@@ -168,10 +169,10 @@ func (h *HyperUnique) Floor() Observation {
 	return Observation(uint32(h.offset)+1) << 16
 }
 
-// pair is two registers in use that share a byte, and its place.
+// pair is two registers in use that share a byte, and its position.
 type pair struct {
-	place int
-	b     byte
+	position int
+	b        byte
 }
 
 // fewPairs is what the registers would hold of few observations, in their order; ok is false when
@@ -185,16 +186,16 @@ func (h *HyperUnique) fewPairs(buf []pair) (out []pair, ok bool) {
 		if bucket&1 == 0 {
 			pos <<= 4
 		}
-		place := int(bucket >> 1)
+		position := int(bucket >> 1)
 		at := len(buf)
-		for at > 0 && buf[at-1].place > place {
+		for at > 0 && buf[at-1].position > position {
 			at--
 		}
-		if at > 0 && buf[at-1].place == place {
+		if at > 0 && buf[at-1].position == position {
 			buf[at-1].b |= pos // the other register: each bucket comes once
 			continue
 		}
-		buf = slices.Insert(buf, at, pair{place, pos})
+		buf = slices.Insert(buf, at, pair{position, pos})
 	}
 	return buf, true
 }
@@ -351,9 +352,9 @@ func (h *HyperUnique) Estimate() float64 {
 	return h.estimateDense()
 }
 
-// EstimateHeld is Estimate as the reference does it for a sketch that it has not passed on, which
-// has all registers: so the largest value counts, too, where there are few, but not where there is
-// no other.
+// EstimateHeld is Estimate as Druid does it for a sketch that it has not passed on, which has all
+// registers: so the largest value counts, too, where there are few, but not where there is no
+// other. See quirk Q008.
 func (h *HyperUnique) EstimateHeld() float64 {
 	if h.regs == nil {
 		if !slices.ContainsFunc(h.few, func(f Observation) bool { return f>>16 > maxNibble }) {
@@ -403,7 +404,7 @@ func (h *HyperUnique) withOverflow(pair byte) (sum float64, zeros int) {
 	} else {
 		low = max(low, int(h.overflow))
 	}
-	// The reference looks at the upper half of a value that it has already shifted down.
+	// quirk Q008: Druid looks at the upper half of a value that it has already shifted down.
 	if up&0xf0 == 0 {
 		zeros++
 	}
@@ -413,13 +414,13 @@ func (h *HyperUnique) withOverflow(pair byte) (sum float64, zeros int) {
 	return powers[up] + powers[low], zeros
 }
 
-// estimateSparse estimates as the reference does from the sparse form, in which it passes on the
-// states of few values. The places there count from before the header and that of the largest value
-// does not, so that this value is seen only where it meets another pair: such a bucket is as if it
-// were empty.
+// estimateSparse estimates as Druid does from the sparse form, in which it passes on the states of
+// few values. The positions there count from before the header and that of the largest value does
+// not, so that this value is seen only where it meets another pair: such a bucket is as if it were
+// empty. See quirk Q008.
 func (h *HyperUnique) estimateSparse(inUse []pair, nonZero int) float64 {
 	sum, zeros := 0.0, buckets
-	entry := func(place int, b byte) {
+	entry := func(position int, b byte) {
 		more, none := powers[b>>4+h.offset]+powers[b&0x0f+h.offset], 0
 		if b>>4 == 0 {
 			none++
@@ -427,14 +428,14 @@ func (h *HyperUnique) estimateSparse(inUse []pair, nonZero int) float64 {
 		if b&0x0f == 0 {
 			none++
 		}
-		if h.overflow != 0 && place == int(h.overflows>>1) {
+		if h.overflow != 0 && position == int(h.overflows>>1) {
 			more, none = h.withOverflow(b)
 		}
 		sum += more
 		zeros += none - 2
 	}
 	for _, p := range inUse {
-		entry(p.place+hyperHeader, p.b)
+		entry(p.position+hyperHeader, p.b)
 	}
 	for range nonZero - len(inUse) {
 		entry(0, 0)
@@ -493,10 +494,11 @@ func (h *HyperUnique) AppendBinary(dst []byte) []byte {
 	if h.regs != nil {
 		inUse = h.pairsInUse(buf[:0])
 	}
-	// The reference sizes the sparse form for one entry per register and leaves the unused ones zero.
+	// quirk Q008: Druid sizes the sparse form for one entry per register and leaves the unused ones
+	// zero.
 	end := len(dst) + 3*nonZero
 	for _, p := range inUse {
-		dst = binary.BigEndian.AppendUint16(dst, uint16(p.place+hyperHeader))
+		dst = binary.BigEndian.AppendUint16(dst, uint16(p.position+hyperHeader))
 		dst = append(dst, p.b)
 	}
 	for len(dst) < end {

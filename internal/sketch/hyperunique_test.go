@@ -16,7 +16,7 @@ import (
 
 func text(h *HyperUnique) string { return base64.StdEncoding.EncodeToString(h.AppendBinary(nil)) }
 
-// The texts are answers of the reference system to the users named, recorded in
+// The texts are answers of Druid to the users named, recorded in
 // golden/corpus/sketch_distinct.jsonl.
 func TestStoredFormEqualsTheReference(t *testing.T) {
 	for want, users := range map[string][]string{
@@ -60,9 +60,8 @@ func TestEstimateEqualsTheReference(t *testing.T) {
 		pages.Add(ObserveChars(row.Page))
 		channels.Add(ObserveChars(row.Channel))
 	}
-	// The reference says 35310, 35285 of the same rows in other orders
-	// (golden/sql/084-approx-distinct): it forgets values beyond four bits that were not the largest
-	// when they came.
+	// Druid says 35310, 35285 of the same rows in other orders (golden/sql/084-approx-distinct): it
+	// forgets values beyond four bits that were not the largest when they came.
 	if got := math.Round(pages.Estimate()); got != 35361 {
 		t.Errorf("different pages [%v], want 35361", got)
 	}
@@ -160,7 +159,7 @@ func TestFewValuesBeyondFourBits(t *testing.T) {
 			t.Fatal(err)
 		}
 		if a, b := h.Estimate(), stored.Estimate(); math.Abs(a-x.want) > 1e-4 || a != b {
-			t.Errorf("%s and [%d] others: [%v], stored [%v], the reference says [%v]", x.value, x.more, a, b, x.want)
+			t.Errorf("%s and [%d] others: [%v], stored [%v], Apache Druid says [%v]", x.value, x.more, a, b, x.want)
 		}
 	}
 }

@@ -29,7 +29,8 @@ const (
 //	2  1  family, 8
 //	3  1  flags: 2 read-only, 4 empty, 8 compact, 16 ordered
 //	4  2  k
-//	8  8  n; if it is not 0, then least value, greatest value, the n mod 2k values without a level in order, and the levels in use
+//	8  8  n; if it is not 0, then minimum, maximum, the n mod 2k values without a level in order,
+//	      and the levels in use
 type Quantiles struct {
 	k         int
 	n         uint64
@@ -185,7 +186,7 @@ func (q *Quantiles) pattern() uint64 { return q.n / uint64(2*q.k) }
 // AppendBinary appends the stored form.
 func (q *Quantiles) AppendBinary(dst []byte) []byte {
 	if q.n == 0 {
-		// The reference stores one and the same empty sketch, whatever the size.
+		// quirk Q008: Druid stores one and the same empty sketch, whatever the size.
 		return append(dst, 1, 3, quantilesFamily, flagReadOnly|flagEmpty|flagCompact|flagOrdered, 128, 0, 0, 0)
 	}
 	q.order()
@@ -203,8 +204,8 @@ func (q *Quantiles) AppendBinary(dst []byte) []byte {
 	return dst
 }
 
-// AppendResult is AppendBinary as the reference answers it: an empty sketch has its size there, and
-// another length of the header.
+// AppendResult is AppendBinary as Druid answers it: an empty sketch has its size there, and another
+// length of the header. See quirk Q008.
 func (q *Quantiles) AppendResult(dst []byte) []byte {
 	at := len(dst)
 	dst = q.AppendSized(dst)

@@ -77,7 +77,7 @@ func (u *ThetaUnion) Bytes() int64 {
 }
 
 // IntersectTheta returns the keys that all sketches have. There is at least one sketch. The keys
-// come in the order of a hash table, as the reference stores them.
+// come in the order of a hash table, as Druid stores them. See quirk Q008.
 func IntersectTheta(list []*Theta) *Theta {
 	keys, bound, empty := list[0].keys, list[0].theta, list[0].empty
 	table := tableOf(keys, bound)

@@ -1,7 +1,7 @@
 package sql
 
 import (
-	"math"
+	"slices"
 	"strings"
 
 	"github.com/hengedb/henge/internal/agg"
@@ -118,7 +118,7 @@ func (x exprs) bindAggregate(e *syntax.Call) (aggregateCall, error) {
 		call.filter = cond
 	}
 	args := e.Args
-	if fn.Name == "COUNT" {
+	if fn.Counts {
 		if len(args) == 1 {
 			if star, ok := args[0].(*syntax.Star); ok && len(star.Parts) == 0 && !e.Distinct {
 				args = nil
@@ -135,10 +135,10 @@ func (x exprs) bindAggregate(e *syntax.Call) (aggregateCall, error) {
 		}
 	}
 	wanted := fn.MaxArgs
-	if fn.ByTime && (fn.Name == "EARLIEST" || fn.Name == "LATEST") {
+	if fn.TimeImplied {
 		wanted--
 	}
-	if fn.Name == "COUNT" {
+	if fn.Counts {
 		wanted = len(args)
 	}
 	if fn.Sketch {
@@ -187,7 +187,7 @@ func (x exprs) bindAggregate(e *syntax.Call) (aggregateCall, error) {
 		}
 		bound = append(bound, t)
 	}
-	if fn.Name == "COUNT" && len(bound) > 1 && !e.Distinct { // rows in which none is NULL
+	if fn.Counts && len(bound) > 1 && !e.Distinct { // rows in which none is NULL
 		var terms []expr.Expr
 		if call.filter != nil {
 			terms = append(terms, call.filter)
@@ -286,12 +286,12 @@ func aggregateArity(e *syntax.Call, least int) error {
 
 // typeOfParam is the type that parameter i of an aggregate must have; Null: any.
 func typeOfParam(fn *agg.Function, i int) expr.Base {
-	switch {
-	case fn.Name == "STRING_AGG" && i == 0:
+	switch fn.ParamKind(i) {
+	case agg.TextParam:
 		return expr.Varchar
-	case fn.Name == "ANY_VALUE" && i == 1:
+	case agg.BooleanParam:
 		return expr.Boolean
-	case fn.Name == "STRING_AGG", fn.Name == "ARRAY_AGG", fn.Name == "ARRAY_CONCAT_AGG": // a size
+	case agg.LongParam:
 		return expr.BigInt
 	}
 	return expr.Null
@@ -353,48 +353,31 @@ func (x exprs) typeAggregate(fn *agg.Function, call *aggregateCall, e *syntax.Ca
 			t = call.args[0].Type()
 		}
 	}
-	switch fn.Name {
-	case "APPROX_COUNT_DISTINCT":
+	switch {
+	case fn.CountsDifferent && !fn.Sketch:
 		if t.Base == expr.Array {
 			return aggregateType(call, e, "SCALAR")
 		}
 		call.args[0] = uncast(call.args[0])
-	case "COUNT":
+	case fn.Counts:
 		err = x.typeCount(call, e)
-	case "STRING_AGG":
-		if t.IsTime() { // as milliseconds
-			if call.args[0], err = expr.NewCast(call.args[0], expr.Of(expr.BigInt), e.At); err != nil {
-				return err
-			}
-		}
-		switch {
-		case t.IsCharacter():
-		case t.Base == expr.Array: // by element
-			call.args[0], err = expr.NewCast(call.args[0], expr.ArrayOf(expr.Of(expr.Varchar)), e.At)
-		default:
-			call.args[0], err = expr.NewCast(call.args[0], expr.Of(expr.Varchar), e.At)
-		}
+	case fn.Casts == agg.ToText:
 		if call.distinct && err == nil && call.args[0].Type().Runtime().Kind == vector.KindList {
-			call.spec.Name, call.distinct = "STRING_AGG_DISTINCT_VALUES", false
+			call.spec.Name, call.distinct = fn.SortedForm, false
 		}
-	case "MIN", "MAX":
+	case fn.Compares:
 		switch t.Base {
 		case expr.Other:
 			return aggregateType(call, e, "COMPARABLE_TYPE")
 		case expr.Array:
 			return fault.InvalidSQL(fault.Span{}, "Aggregation [%s] does not support type [%s], column [%s]", fn.Name, t.Runtime(), argumentName(e, call))
 		}
-	case "EARLIEST_BY", "LATEST_BY", "EARLIEST", "LATEST":
-		if u := call.args[1].Type(); !u.IsTime() {
+	case fn.WholeTexts != nil:
+		if fn.ByTime && !call.args[1].Type().IsTime() {
 			return aggregateType(call, e, "ANY>, <TIMESTAMP")
 		}
 		if t.Multi && len(call.spec.Params) == 0 {
-			call.spec.Params = []any{int64(math.MaxInt32)} // several values of a row are one text
-		}
-		t, err = x.sizedArgument(call, e)
-	case "ANY_VALUE":
-		if t.Multi && len(call.spec.Params) == 0 {
-			call.spec.Params = []any{int64(math.MaxInt32), int64(1)} // as above
+			call.spec.Params = slices.Clone(fn.WholeTexts)
 		}
 		t, err = x.sizedArgument(call, e)
 	}
@@ -426,7 +409,7 @@ func (x exprs) castArguments(fn *agg.Function, call *aggregateCall, e *syntax.Ca
 		switch {
 		case fn.Casts == agg.ToNumber:
 			call.args[i], err = asNumber(fn, call, a, e)
-		case fn.Casts == agg.ToLong && (t.IsInteger() || t.IsCharacter() || t.Base == expr.Null || fn.Name == "BIT_XOR" && t.IsNumeric()):
+		case fn.Casts == agg.ToLong && (t.IsInteger() || t.IsCharacter() || t.Base == expr.Null || fn.TakesFractions && t.IsNumeric()):
 			call.args[i], err = x.asLong(a, e)
 		case fn.Casts == agg.ToLong:
 			return aggregateType(call, e, "INTEGER")
@@ -438,6 +421,8 @@ func (x exprs) castArguments(fn *agg.Function, call *aggregateCall, e *syntax.Ca
 			call.args[i], err = expr.NewCast(a, expr.Of(expr.Boolean), e.At)
 		case fn.Casts == agg.ToBoolean:
 			return aggregateType(call, e, "BOOLEAN")
+		case fn.Casts == agg.ToText:
+			call.args[i], err = asText(a, e.At)
 		}
 		if err != nil {
 			return err
@@ -447,7 +432,7 @@ func (x exprs) castArguments(fn *agg.Function, call *aggregateCall, e *syntax.Ca
 }
 
 // asLong makes a whole number of an argument. A text of a column that is none counts as 0, as in
-// the reference; those of a multi-value string the aggregate reads itself.
+// Druid; those of a multi-value string the aggregate reads itself. See quirk Q009.
 func (x exprs) asLong(a expr.Expr, e *syntax.Call) (expr.Expr, error) {
 	if a.Type().Multi {
 		return a, nil
@@ -469,6 +454,22 @@ func (x exprs) asLong(a expr.Expr, e *syntax.Call) (expr.Expr, error) {
 	return x.callOf("COALESCE", []expr.Expr{whole, zero}, e.At)
 }
 
+// asText makes text of an argument: of an array by element, of a time as its milliseconds.
+func asText(a expr.Expr, at fault.Span) (expr.Expr, error) {
+	switch t := a.Type(); {
+	case t.IsCharacter():
+		return a, nil
+	case t.Base == expr.Array:
+		return expr.NewCast(a, expr.ArrayOf(expr.Of(expr.Varchar)), at)
+	case t.IsTime():
+		var err error
+		if a, err = expr.NewCast(a, expr.Of(expr.BigInt), at); err != nil {
+			return nil, err
+		}
+	}
+	return expr.NewCast(a, expr.Of(expr.Varchar), at)
+}
+
 // asNumber makes a number of an argument that is none.
 func asNumber(fn *agg.Function, call *aggregateCall, a expr.Expr, e *syntax.Call) (expr.Expr, error) {
 	t := a.Type()
@@ -479,7 +480,7 @@ func asNumber(fn *agg.Function, call *aggregateCall, a expr.Expr, e *syntax.Call
 		return onlyValue(a, expr.Of(expr.Double), e.At)
 	case t.IsCharacter() || t.Base == expr.Null:
 		return expr.NewCast(a, expr.Of(expr.Double), e.At)
-	case t.Base == expr.Other && fn.Name != "SUM" && fn.Name != "AVG", fn.Name == "AVG" && t.Runtime() == agg.MeanType:
+	case t.Base == expr.Other && !fn.Adds(), fn.MergesKept && t.Runtime() == agg.MeanType:
 		return a, nil // of a rolled-up column
 	}
 	return nil, aggregateType(call, e, "NUMERIC")
@@ -520,17 +521,15 @@ func aggregateResult(fn *agg.Function, arg expr.Type, result vector.Type) expr.T
 		return t
 	}
 	arg.Nullable = true
-	switch fn.Name {
-	case "SUM", "AVG", "APPROX_QUANTILE_DS", "STDDEV_POP", "STDDEV_SAMP", "VAR_POP", "VAR_SAMP", "BIT_XOR":
+	switch fn.Gives {
+	case agg.GivesOwn:
 		return t
-	case "BIT_AND", "BIT_OR":
+	case agg.GivesIntegers:
 		if arg.Base == expr.Null || arg.IsInteger() {
 			return arg
 		}
 		return t
-	case "STRING_AGG":
-		return t
-	case "ARRAY_AGG":
+	case agg.GivesArrays:
 		if arg.Multi {
 			arg = expr.ArrayOf(arg.Elem())
 		}

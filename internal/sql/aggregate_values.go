@@ -15,13 +15,13 @@ func (x exprs) ofSeveral(fn *agg.Function, call *aggregateCall, at fault.Span) (
 		t := a.Type()
 		var err error
 		switch {
-		case !t.Multi || fn.Name == "STRING_AGG":
-		case fn.Name == "ARRAY_AGG":
+		case !t.Multi || fn.TakesSeveral:
+		case fn.OfLists != "":
 			call.args[i], err = x.rowValues(a, at)
-			fn = agg.Lookup("ARRAY_CONCAT_AGG")
+			fn = agg.Lookup(fn.OfLists)
 			call.spec.Name = fn.Name
-		case t.IsCharacter() && (fn.Name == "MIN" || fn.Name == "MAX"):
-			call.args[i], err = x.callOf("ARRAY_"+fn.Name, []expr.Expr{a}, at)
+		case t.IsCharacter() && fn.OfValues != "":
+			call.args[i], err = x.callOf(fn.OfValues, []expr.Expr{a}, at)
 		case !t.IsCharacter() && fn.Casts == agg.ToLong && t.IsInteger() && castColumn(a) != nil:
 			call.args[i] = castColumn(a)
 		case t.IsNumeric() && countsDifferent(fn, call) && castColumn(a) != nil:
@@ -48,13 +48,7 @@ func onlyValue(several expr.Expr, to expr.Type, at fault.Span) (expr.Expr, error
 // countsDifferent reports whether a call tells how many different values there are, or makes a
 // sketch that does.
 func countsDifferent(fn *agg.Function, call *aggregateCall) bool {
-	switch fn.Name {
-	case "COUNT":
-		return call.distinct
-	case "APPROX_COUNT_DISTINCT", "APPROX_COUNT_DISTINCT_DS_HLL", "APPROX_COUNT_DISTINCT_DS_THETA", "DS_HLL", "DS_THETA":
-		return true
-	}
-	return false
+	return fn.CountsDifferent || fn.Counts && call.distinct
 }
 
 // castColumn returns the multi-value column whose values a casts, and does nothing else with; nil:

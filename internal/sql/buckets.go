@@ -3,16 +3,18 @@ package sql
 import (
 	"github.com/hengedb/henge/internal/agg"
 	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/expr/catalog"
+	"github.com/hengedb/henge/internal/expr/timefn"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/plan"
 )
 
-// wantsEmptyBuckets reports whether the block is what the reference runs as a timeseries, and
+// wantsEmptyBuckets reports whether the block is what Druid runs as a timeseries, and
 // skipEmptyBuckets=false asks that buckets without rows show, too: rows of one datasource grouped
-// by a bucket of their time and by nothing else, in the order of time.
+// by a bucket of their time and by nothing else, in the order of time. See quirk Q020.
 func (blk *block) wantsEmptyBuckets(in *buildInput) bool {
 	b := blk.b
-	if b.settings.skipEmptyBuckets || b.explaining || b.request.Engine != Native {
+	if b.settings.skipEmptyBuckets {
 		return false
 	}
 	if len(blk.keys) != 1 || blk.sets != nil || in.having != nil || in.qualify != nil || len(blk.calls) > 0 || in.distinct || in.offset > 0 {
@@ -40,7 +42,7 @@ func (blk *block) wantsEmptyBuckets(in *buildInput) bool {
 // addEmptyBuckets joins the groups to the buckets of the time that was asked of: what has no rows
 // counts 0 and is NULL otherwise.
 func (blk *block) addEmptyBuckets(g *grouping) error {
-	_, granularity, _ := expr.TimeBucket(blk.keys[0], &blk.b.env)
+	_, granularity, _ := timefn.TimeBucket(blk.keys[0], &blk.b.env)
 	columns := g.node.Columns()
 	buckets := &plan.Buckets{Input: blk.node, Granularity: granularity, Name: columns[0].Name}
 	j := &plan.Join{Kind: plan.Left, Left: buckets, Right: g.node, Keys: []plan.EquiKey{{Left: 0, Right: 0}}}
@@ -54,7 +56,7 @@ func (blk *block) addEmptyBuckets(g *grouping) error {
 		var e expr.Expr = columnOf(j, at+1)
 		if agg.Lookup(blk.aggregates[i].spec.Name).EmptyIsZero {
 			var err error
-			if e, err = expr.NewCall(expr.MustLookup("COALESCE"), []expr.Expr{e, longLiteral(0)}, fault.Span{}); err != nil {
+			if e, err = expr.NewCall(catalog.MustLookup("COALESCE"), []expr.Expr{e, longLiteral(0)}, fault.Span{}); err != nil {
 				return err
 			}
 		}

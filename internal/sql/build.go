@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/expr/catalog"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/sql/syntax"
@@ -62,9 +63,6 @@ func (blk *block) build(in buildInput) (*relational, error) {
 	return blk.output(n, in)
 }
 
-// orderName is what a column is called that rows are only ordered by.
-const orderName = "$order"
-
 // output projects the select list, makes it distinct, sorts and cuts it.
 func (blk *block) output(n plan.Node, in buildInput) (*relational, error) {
 	width := len(in.items)
@@ -77,16 +75,16 @@ func (blk *block) output(n plan.Node, in buildInput) (*relational, error) {
 	for _, o := range in.order {
 		column := o.column
 		switch {
-		case o.later && blk.b.explaining: // the reference makes rows distinct by what they are ordered by, too, which comes of the others
+		case o.later && blk.b.form.distinctByOrder():
 			column = len(p.Exprs)
-			p.Exprs, p.Names = append(p.Exprs, ofItems(o.x, in.items)), append(p.Names, orderName)
+			p.Exprs, p.Names = append(p.Exprs, ofItems(o.x, in.items)), append(p.Names, plan.OrderColumn)
 		case o.later:
 			column = width + len(later)
 			later = append(later, o.x)
 		case column < 0:
 			if column = width + slices.IndexFunc(p.Exprs[width:], func(e expr.Expr) bool { return expr.Equal(e, o.x) }); column < width {
 				column = len(p.Exprs)
-				p.Exprs, p.Names = append(p.Exprs, o.x), append(p.Names, orderName)
+				p.Exprs, p.Names = append(p.Exprs, o.x), append(p.Names, plan.OrderColumn)
 			}
 		}
 		if !slices.ContainsFunc(keys, func(k plan.SortKey) bool { return k.Column == column }) { // else the rows are in that order already
@@ -162,7 +160,7 @@ func (blk *block) aggregate(n plan.Node) (*grouping, error) {
 	g := &grouping{block: blk, aggregates: make([]expr.Expr, len(blk.aggregates))}
 	for i := range blk.aggregates {
 		a := &blk.aggregates[i]
-		if a.grouping && !blk.b.explaining {
+		if a.grouping && !blk.b.form.callsGrouping() {
 			continue
 		}
 		call := plan.AggCall{Agg: a.spec, Filter: -1, Distinct: a.distinct, Name: a.spec.Name, Type: a.typ}
@@ -170,15 +168,11 @@ func (blk *block) aggregate(n plan.Node) (*grouping, error) {
 			call.Args = append(call.Args, add(arg, exprName(arg)))
 		}
 		if a.filter != nil {
-			filter := a.filter
-			if blk.b.explaining {
-				filter = blk.truth(filter, ifFound)
-			}
-			call.Filter = add(filter, "$filter")
+			call.Filter = add(blk.b.form.aggregated(blk, a.filter), "$filter")
 		}
 		var order []plan.SortKey
 		for _, o := range a.order {
-			order = append(order, sortKey(add(o.x, orderName), o.item))
+			order = append(order, sortKey(add(o.x, plan.OrderColumn), o.item))
 		}
 		orders = append(orders, order)
 		g.aggregates[i] = &expr.Column{Index: len(blk.keys) + len(agg.Aggs), Name: a.spec.Name, T: a.typ}
@@ -198,7 +192,7 @@ func (blk *block) aggregate(n plan.Node) (*grouping, error) {
 		}
 		agg.Keys[i] = plan.Width(n) - 1
 	}
-	agg.Input, agg.Grouping = n, blk.sets != nil && !blk.b.explaining
+	agg.Input, agg.Grouping = n, blk.sets != nil && !blk.b.form.callsGrouping()
 	blk.setColumn = len(blk.keys) + len(agg.Aggs)
 	g.node = byOrder(agg, orders)
 	for i := range blk.aggregates {
@@ -230,7 +224,7 @@ func (g *grouping) groupingID(a *aggregateCall, id int) (expr.Expr, error) {
 		if g.err != nil {
 			return a
 		}
-		out, err := expr.NewCall(expr.MustLookup(op), []expr.Expr{a, b}, fault.Span{})
+		out, err := expr.NewCall(catalog.MustLookup(op), []expr.Expr{a, b}, fault.Span{})
 		if err != nil {
 			g.err = err
 			return a
@@ -509,8 +503,8 @@ func (blk *block) window(n plan.Node, in *buildInput) (plan.Node, error) {
 }
 
 // wholeFirst returns the order in which windows are computed: as they are written, but those over
-// all rows before those of partitions, as in the reference. The last one gives the order of the
-// rows.
+// all rows before those of partitions, as in Druid. The last one gives the order of the rows. See
+// quirk Q007.
 func wholeFirst(nodes []*plan.Window) []int {
 	var whole, parts []int
 	for i, node := range nodes {

@@ -6,6 +6,9 @@ import (
 	"github.com/hengedb/henge/internal/agg"
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/expr/catalog"
+	"github.com/hengedb/henge/internal/expr/stringfn"
+	"github.com/hengedb/henge/internal/expr/timefn"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/sql/syntax"
 )
@@ -25,9 +28,9 @@ func (x exprs) call(e *syntax.Call) (expr.Expr, error) {
 	case e.Distinct:
 		return nil, fault.InvalidSQL(e.At, "DISTINCT/ALL not allowed with %s function", e.Name)
 	case e.Filter != nil:
-		return nil, fault.InvalidSQL(e.At, "FILTER must not be applied to a function [%s] that is no aggregate", e.Name)
+		return nil, fault.InvalidSQL(e.At, "FILTER must not be applied to function [%s], which is not an aggregate", e.Name)
 	case len(e.OrderBy) > 0 || len(e.WithinGroup) > 0:
-		return nil, fault.InvalidSQL(e.At, "ORDER BY is not allowed with a function [%s] that is no aggregate", e.Name)
+		return nil, fault.InvalidSQL(e.At, "ORDER BY is not allowed with function [%s], which is not an aggregate", e.Name)
 	case e.Nulls != syntax.NullTreatmentDefault:
 		return nil, fault.InvalidSQL(e.At, "Cannot specify IGNORE NULLS or RESPECT NULLS following '%s'", e.Name)
 	}
@@ -67,7 +70,7 @@ func (x exprs) call(e *syntax.Call) (expr.Expr, error) {
 // is NULL has the type it was sent with where the function refuses the word NULL, which has none.
 func (x exprs) arguments(e *syntax.Call) ([]expr.Expr, error) {
 	args := make([]expr.Expr, len(e.Args))
-	fn, _ := expr.Lookup(e.Name)
+	fn, _ := catalog.Lookup(e.Name)
 	for i, a := range e.Args {
 		if s, ok := a.(*syntax.Symbol); ok {
 			args[i] = stringLiteral(s.Word)
@@ -80,7 +83,7 @@ func (x exprs) arguments(e *syntax.Call) ([]expr.Expr, error) {
 		if star, ok := a.(*syntax.Star); ok {
 			return nil, starArgument(star, e.Name)
 		}
-		if fn != nil && fn.OfSketches() {
+		if fn != nil && fn.OfSketches {
 			a = sketchOf(a)
 		}
 		bound, err := x.bind(a)
@@ -108,14 +111,14 @@ func starArgument(at *syntax.Star, name string) error {
 
 // callOf binds a call of the catalog's function name.
 func (x exprs) callOf(name string, args []expr.Expr, at fault.Span) (expr.Expr, error) {
-	fn, ok := expr.Lookup(name)
+	fn, ok := catalog.Lookup(name)
 	if !ok {
 		err := expr.NoMatch(name, args, at)
 		if f := fault.Find(err); f != nil {
 			if ours, ok := foreignNames[strings.ToUpper(name)]; ok {
 				return nil, propose(f, ours)
 			}
-			return nil, suggest(f, name, append(expr.Nearest(name), fault.Nearest(name, agg.Names())))
+			return nil, suggest(f, name, append(catalog.Nearest(name), fault.Nearest(name, agg.Names())))
 		}
 		return nil, err
 	}
@@ -134,7 +137,7 @@ func (x exprs) extract(e *syntax.Call) (expr.Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	return expr.NewExtract(unit, inner, e.At)
+	return timefn.NewExtract(unit, inner, e.At)
 }
 
 func (x exprs) floorTo(e *syntax.Call, symbol *syntax.Symbol) (expr.Expr, error) {
@@ -146,7 +149,7 @@ func (x exprs) floorTo(e *syntax.Call, symbol *syntax.Symbol) (expr.Expr, error)
 	if err != nil {
 		return nil, err
 	}
-	return expr.NewFloorTo(unit, inner, e.Name != "FLOOR", e.At)
+	return timefn.NewFloorTo(unit, inner, e.Name != "FLOOR", e.At)
 }
 
 func unitOf(e syntax.Expr) (chrono.Unit, error) {
@@ -176,9 +179,9 @@ func (x exprs) trim(e *syntax.Call) (expr.Expr, error) {
 	}
 	switch len(args) {
 	case 1:
-		return expr.NewTrim(side, nil, args[0], e.At)
+		return stringfn.NewTrim(side, nil, args[0], e.At)
 	case 2:
-		return expr.NewTrim(side, args[0], args[1], e.At)
+		return stringfn.NewTrim(side, args[0], args[1], e.At)
 	}
 	return nil, fault.InvalidSQL(e.At, "Invalid number of arguments to function 'TRIM'. Was expecting 1 to 2 arguments")
 }
@@ -197,7 +200,8 @@ func (x exprs) jsonValue(e *syntax.Call, returning expr.Type) (expr.Expr, error)
 	if c := e.JSON; c != nil {
 		for _, b := range []*syntax.JSONBehavior{c.OnEmpty, c.OnError} {
 			if b != nil && b.Kind != syntax.JSONNullValue {
-				return nil, fault.InvalidSQL(b.At, "JSON_VALUE can't have a behavior other than NULL ON EMPTY or NULL ON ERROR; COALESCE gives what stands for NULL")
+				return nil, fault.InvalidSQL(b.At, "JSON_VALUE can't have a behavior other than NULL ON EMPTY or NULL ON ERROR; use COALESCE to "+
+					"replace NULL")
 			}
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/expr/catalog"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/sql/syntax"
 )
@@ -57,13 +58,13 @@ func intervalNumber(e *syntax.Interval) (expr.Expr, bool) {
 	if err != nil || !e.Negative {
 		return &n, err == nil
 	}
-	negative, err := expr.NewCall(expr.MustLookup("-"), []expr.Expr{&n}, e.At)
+	negative, err := expr.NewCall(catalog.MustLookup("-"), []expr.Expr{&n}, e.At)
 	return negative, err == nil
 }
 
 // atPrecision cuts a constant TIMESTAMP to the given number of digits of its seconds. Columns keep
-// their milliseconds whatever precision is asked for, as in the reference: it folds constants by
-// the rules of the type and knows no precision while running.
+// their milliseconds whatever precision is asked for, as in Druid: it folds constants by the rules
+// of the type and knows no precision while running. See quirk Q003.
 func (x exprs) atPrecision(e expr.Expr, digits int) (expr.Expr, error) {
 	if digits >= 3 || !expr.IsConstant(e) {
 		return e, nil

@@ -18,19 +18,27 @@ const (
 	SchemaLookup      Schema = "lookup"
 )
 
-// Catalog says what tables there are. Prepare asks it from one goroutine; answers for one statement
-// must be consistent with each other. The tables of INFORMATION_SCHEMA and sys are known to this
-// package and never asked for.
+// Catalog lists the tables. Prepare calls it from one goroutine; its results for one statement must
+// be consistent with each other. Prepare does not look up the tables of INFORMATION_SCHEMA and sys,
+// which this package defines.
 type Catalog interface {
-	// Table returns the table name of schema (SchemaData or SchemaLookup), nil if there is none.
+	// Table returns the table name of schema (SchemaData or SchemaLookup), or nil.
 	Table(ctx context.Context, schema Schema, name string) (*Table, error)
-	// Names lists the tables of schema, for messages that propose one.
+	// Names lists the tables of schema, for suggestions in messages.
 	Names(ctx context.Context, schema Schema) []string
+}
+
+// Files is a Catalog that supports files in place of tables: FROM 'rows.csv'.
+type Files interface {
+	// File returns the table for a path, or an error.
+	File(ctx context.Context, path string) (*Table, error)
 }
 
 // Table is a datasource or a lookup.
 type Table struct {
-	// Columns are all columns in the order SELECT * shows them. __time, if there is one, is TIMESTAMP
-	// NOT NULL.
+	// Columns are all columns in the order of SELECT *. __time, if it exists, is TIMESTAMP NOT NULL.
 	Columns []plan.Column
+	// Query is the query that returns the rows of a table that is not a datasource; "": the table is a
+	// datasource.
+	Query string
 }

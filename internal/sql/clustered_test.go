@@ -38,9 +38,6 @@ func TestClusteredBy(t *testing.T) {
 		if got := strings.Join(s.Target.ClusteredBy, " "); got != want.names {
 			t.Errorf("%s: clustered by [%s], want [%s]", text, got, want.names)
 		}
-		if _, err := s.Explanation(nil, nil); err != nil {
-			t.Errorf("%s: %v", text, err)
-		}
 	}
 	for text, want := range map[string]string{
 		`SELECT __time, dim1 FROM t PARTITIONED BY DAY CLUSTERED BY nosuch`:           "nosuch",

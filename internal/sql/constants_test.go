@@ -2,8 +2,7 @@ package sql
 
 import "testing"
 
-// Types of columns that the reference gives to constants, and to what is made of constants and
-// columns.
+// Types of columns that Druid gives to constants, and to what is made of constants and columns.
 func TestTypesOfConstants(t *testing.T) {
 	for text, want := range map[string]string{
 		"SELECT CASE WHEN i > 3 THEN 'x' || 'y' ELSE 'zz' END FROM c_types": "CHAR",

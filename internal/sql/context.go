@@ -29,6 +29,9 @@ type settings struct {
 	finalizeSketches     bool
 	// skipEmptyBuckets is false when groups by time show buckets without rows.
 	skipEmptyBuckets bool
+	// keyOrder says that groups which ORDER BY does not tell apart come in the order of their keys,
+	// which clients of the interactive engine rely on.
+	keyOrder bool
 	// oneValue says that a row is in one group: it must not have several values of a multi-value
 	// string that groups are made by.
 	oneValue bool
@@ -71,17 +74,18 @@ func readSettings(r *Request, sets []*syntax.Set) (settings, error) {
 	s.approximateDistinct = querycontext.ApproximateDistinct.From(c)
 	s.finalizeAggregations = querycontext.FinalizeAggregations.From(c)
 	s.finalizeSketches = querycontext.FinalizeSketches.From(c)
-	s.skipEmptyBuckets = !isFalse(querycontext.SkipEmptyBuckets.In(merged))
+	s.skipEmptyBuckets = r.Engine != Native || !isFalse(querycontext.SkipEmptyBuckets.In(merged))
+	s.keyOrder = r.Engine == Native
 	s.oneValue = !querycontext.MultiValueGroup.From(c)
 	s.outerLimit = querycontext.SQLOuterLimit.From(c)
 	s.maxSubqueryRows = int64(max(querycontext.MaxSubqueryRows.From(c), 0))
 	s.maxSubqueryBytes = max(querycontext.MaxSubqueryBytes.From(c), 0)
-	switch name := querycontext.SQLZone.In(merged).(type) {
-	case nil:
-	case string:
-		s.zone = chrono.InferZone(name)
-	default: // its text names no zone
-		s.zone = chrono.UTC
+	if name := querycontext.SQLZone.From(c); name != "" {
+		zone, err := chrono.LoadZone(name)
+		if err != nil {
+			c.Fail(fault.BadContext("Expected key [%s] to be a time zone: %s", querycontext.SQLZone.Key(), fault.Classify(err).Message))
+		}
+		s.zone = zone
 	}
 	if s.zone == nil {
 		s.zone = chrono.UTC
@@ -102,7 +106,7 @@ func checkKnown(c *querycontext.Reader) {
 	if err := querycontext.Check(querycontext.CheckedBySQL, c.Values); err != nil {
 		c.Fail(err)
 	}
-	// The reference also wants the limit to be at most the server's. Henge has no such limit.
+	// Druid also wants the limit to be at most the server's. Henge has no such limit.
 	if querycontext.MaxNumericInFilters.From(c) == 0 {
 		c.Fail(fault.BadContext("Expected key [maxNumericInFilters] to be greater than 0, but got [0]"))
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/hengedb/henge/internal/plan"
 )
 
-// corpusDir has the statements that the reference system was asked, and its answers.
+// corpusDir has the statements that Druid was asked, and its answers.
 const corpusDir = "../../../shared/golden/corpus"
 
 type corpusRecord struct {
@@ -78,14 +78,14 @@ func (r *corpusRecord) prepare() (*Statement, error) {
 	})
 }
 
-// mostRefused is how many of the statements that the reference answers are errors here: mostly
-// accidents of its release, such as a time zone that is none being taken for UTC. It only shrinks.
+// mostRefused is how many of the statements that Druid answers are errors here: mostly accidents of
+// its release, such as a time zone that is none being taken for UTC. It only shrinks.
 const mostRefused = 116
 
 var inBrackets = regexp.MustCompile(`'[^']*'|\[[^\]]*\]|\d+|<[^>]*>`)
 
-// What the reference answers must be bound, or be refused as not supported yet. The counts by
-// reason are in the log.
+// What Druid answers must be bound, or be refused as not supported yet. The counts by reason are in
+// the log.
 func TestCorpusBinds(t *testing.T) {
 	refused := map[string][]string{}
 	types := map[string][]string{}
@@ -129,10 +129,10 @@ func TestCorpusBinds(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d statements answered by the reference: %d bound, %d not supported yet, %d refused otherwise", answered, bound, unsupported,
+	t.Logf("%d statements answered by Apache Druid: %d bound, %d not supported yet, %d refused otherwise", answered, bound, unsupported,
 		answered-bound-unsupported)
 	if refusedOtherwise := answered - bound - unsupported; refusedOtherwise > mostRefused {
-		t.Errorf("%d statements that the reference answers are refused, %d were before", refusedOtherwise, mostRefused)
+		t.Errorf("%d statements that Apache Druid answers are refused, %d were before", refusedOtherwise, mostRefused)
 	}
 	report(t, "refused", refused)
 	report(t, "types", types)
@@ -149,7 +149,7 @@ func report(t *testing.T, what string, m map[string][]string) {
 	}
 }
 
-// What the reference refuses as wrong must be refused here as well, unless this system can more.
+// What Druid refuses as wrong must be refused here as well, unless this system can more.
 func TestCorpusErrors(t *testing.T) {
 	accepted := map[string][]string{}
 	category := map[string][]string{}
@@ -181,7 +181,7 @@ func TestCorpusErrors(t *testing.T) {
 			category[key] = append(category[key], r.SQL+"\n    want "+body.ErrorMessage+"\n    got  "+f.Message)
 		}
 	}
-	t.Logf("%d statements refused by the reference with a reason: %d refused here, %d in the same words", total, refused, same)
+	t.Logf("%d statements refused by Apache Druid with a reason: %d refused here, %d in the same words", total, refused, same)
 	report(t, "accepted", accepted)
 	report(t, "other words", category)
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/hengedb/henge/internal/agg"
 	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/expr/catalog"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/plan"
 )
@@ -117,7 +118,7 @@ func emptyIsZero(a plan.AggCall) bool { return agg.Lookup(a.Agg.Name).EmptyIsZer
 
 // zeroForNull is a count of rows that may not be there.
 func zeroForNull(count expr.Expr) (expr.Expr, error) {
-	none, err := expr.NewCall(expr.MustLookup("IS NULL"), []expr.Expr{count}, fault.Span{})
+	none, err := expr.NewCall(catalog.MustLookup("IS NULL"), []expr.Expr{count}, fault.Span{})
 	if err != nil {
 		return nil, err
 	}
@@ -146,7 +147,8 @@ func oneZero(e expr.Expr) expr.Expr {
 	if !e.Type().IsFractional() {
 		return e
 	}
-	sum, err := expr.NewCall(expr.MustLookup("+"), []expr.Expr{e, &expr.Literal{T: expr.Of(expr.Double).NotNull(), Value: 0.0}}, fault.Span{})
+	sum, err := expr.NewCall(catalog.MustLookup("+"), []expr.Expr{e, &expr.Literal{T: expr.Of(expr.Double).NotNull(), Value: 0.0}},
+		fault.Span{})
 	if err != nil {
 		return e
 	}
@@ -480,7 +482,7 @@ func equalsSome(e expr.Expr) (expr.Expr, error) {
 	if e.Type().IsFractional() {
 		return expr.NewCompare("=", e, e, fault.Span{})
 	}
-	return expr.NewCall(expr.MustLookup("IS NOT NULL"), []expr.Expr{e}, fault.Span{})
+	return expr.NewCall(catalog.MustLookup("IS NOT NULL"), []expr.Expr{e}, fault.Span{})
 }
 
 // outerEquality takes apart "outer column = expression without one", of one physical type.
@@ -555,7 +557,7 @@ func (d *decorrelator) pushAggregate(x *plan.Aggregate) (plan.Node, error) {
 // set.
 func shiftGroupingID(n plan.Node, id, k int) plan.Node {
 	p := plan.Select(n, firstN(plan.Width(n)))
-	shifted, err := expr.NewCall(expr.MustLookup("/"), []expr.Expr{p.Exprs[id], longLiteral(1 << k)}, fault.Span{})
+	shifted, err := expr.NewCall(catalog.MustLookup("/"), []expr.Expr{p.Exprs[id], longLiteral(1 << k)}, fault.Span{})
 	if err == nil {
 		p.Exprs[id] = shifted
 	}
@@ -565,7 +567,8 @@ func shiftGroupingID(n plan.Node, id, k int) plan.Node {
 // limitEach keeps the rows from offset on, at most limit (-1: all), of each outer value, in the
 // order of keys. The outer values are the columns of n from width on.
 func (d *decorrelator) limitEach(n plan.Node, width int, keys []plan.SortKey, offset, limit int64) (plan.Node, error) {
-	number := plan.WindowCall{Fn: "ROW_NUMBER", AggCall: plan.AggCall{Agg: agg.Spec{Name: "ROW_NUMBER"}, Filter: -1, Name: "$row", Type: notNullLong},
+	number := plan.WindowCall{Fn: "ROW_NUMBER", AggCall: plan.AggCall{Agg: agg.Spec{Name: "ROW_NUMBER"}, Filter: -1, Name: "$row",
+		Type: notNullLong},
 		Frame: plan.Frame{Range: true, FromUnbounded: true, ToUnbounded: true, FromColumn: -1, ToColumn: -1}}
 	w := &plan.Window{Input: n, Order: keys, Calls: []plan.WindowCall{number}}
 	for i := range d.values {
@@ -637,7 +640,7 @@ func (d *decorrelator) pushJoin(x *plan.Join) (plan.Node, error) {
 	for i := range k {
 		var e expr.Expr = columnOf(&c, wl+i)
 		if x.Kind == plan.Right || x.Kind == plan.Full {
-			if e, err = expr.NewCall(expr.MustLookup("COALESCE"), []expr.Expr{e, columnOf(&c, wl+k+wr+i)}, fault.Span{}); err != nil {
+			if e, err = expr.NewCall(catalog.MustLookup("COALESCE"), []expr.Expr{e, columnOf(&c, wl+k+wr+i)}, fault.Span{}); err != nil {
 				return nil, err
 			}
 		}

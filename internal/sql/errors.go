@@ -8,7 +8,8 @@ import (
 )
 
 // notFound is the error that there is nothing called name: the sentence, and what may have been
-// meant. A candidate that differs by case only is named within the sentence, as the reference does.
+// meant. A candidate that differs by case only is named within the sentence, as Druid does. See
+// quirk Q011.
 func notFound(at fault.Span, name string, candidates []string, format string, args ...any) *fault.Error {
 	for i, a := range args {
 		if s, ok := a.(string); ok {
@@ -46,6 +47,13 @@ func suggest(err *fault.Error, name string, candidates []string) *fault.Error {
 func propose(err *fault.Error, instead string) *fault.Error {
 	out := err.With("suggestion", instead)
 	out.Message += ". Did you mean [" + instead + "]?"
+	return out
+}
+
+// advised adds what to write instead to err, behind the sentence and in the context.
+func advised(err *fault.Error, instead string) *fault.Error {
+	out := err.With("suggestion", instead)
+	out.Message = strings.TrimSuffix(out.Message, ".") + ". Write instead: " + instead
 	return out
 }
 

@@ -66,7 +66,7 @@ func (x exprs) bind(e syntax.Expr) (expr.Expr, error) {
 	}
 	out, err := x.bindNode(e)
 	if err != nil {
-		return nil, fault.Placed(err, e.Span())
+		return nil, fault.WithPosition(err, e.Span())
 	}
 	return expr.WithoutValues(out), nil
 }
@@ -121,7 +121,7 @@ func (x exprs) bindNode(e syntax.Expr) (expr.Expr, error) {
 	case *syntax.Star:
 		return nil, unexpectedStar(e)
 	case *syntax.Row:
-		return nil, fault.InvalidSQL(e.At, "A row value may stand in IN and in comparisons with row values only")
+		return nil, fault.InvalidSQL(e.At, "A row value is allowed only in IN and in comparisons with row values")
 	case *syntax.Field:
 		inner, err := x.bind(e.X)
 		if err == nil && inner.Type().Base != expr.Row {

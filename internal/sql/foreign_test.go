@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/expr/catalog"
 )
 
 // TestForeignNamesAreForeign: a name that is proposed is a function here, one for which another is
@@ -12,7 +12,7 @@ import (
 func TestForeignNamesAreForeign(t *testing.T) {
 	forms := map[string]bool{"CASE": true, "UNNEST": true, "CURRENT_TIMESTAMP": true, "CURRENT_DATE": true}
 	known := func(name string) bool {
-		_, ok := expr.Lookup(name)
+		_, ok := catalog.Lookup(name)
 		return ok || isAggregate(name) || forms[name]
 	}
 	for foreign, ours := range foreignNames {

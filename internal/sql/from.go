@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/expr/catalog"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/sql/infoschema"
@@ -69,7 +70,7 @@ func (blk *block) table(t syntax.TableExpr) (source, error) {
 		return blk.unnest(source{node: oneRow(), scope: &scope{}}, x, false, nil)
 	case *syntax.TableFunction:
 		s, err := blk.tableFunction(x)
-		return s, fault.Placed(err, x.Span())
+		return s, fault.WithPosition(err, x.Span())
 	case *syntax.Pivot:
 		return blk.pivot(x)
 	case *syntax.Unpivot:
@@ -181,6 +182,9 @@ func (b *binder) dialect() string {
 // namedTable binds a table by name: a WITH query, a datasource, a lookup or a system table.
 func (blk *block) namedTable(x *syntax.Table) (source, error) {
 	parts := x.Name.Parts
+	if x.File {
+		return blk.file(x, parts[0].Name)
+	}
 	if len(parts) == 1 {
 		if c := blk.in.findCTE(parts[0].Name); c != nil {
 			return blk.withQuery(c, x)
@@ -206,6 +210,14 @@ func (blk *block) namedTable(x *syntax.Table) (source, error) {
 	default:
 		return source{}, fault.InvalidSQL(x.Name.At, "Object '%s' not found", parts[0].Name)
 	}
+	if _, local := b.catalog.(Files); local && schema == SchemaData {
+		if t, err := b.catalog.Table(b.ctx, schema, name); err != nil || t != nil && t.Query != "" {
+			if err != nil {
+				return source{}, err
+			}
+			return blk.view(x, t, name)
+		}
+	}
 	n, known, err := b.tableNode(schema, name)
 	if err != nil {
 		return source{}, err
@@ -219,6 +231,48 @@ func (blk *block) namedTable(x *syntax.Table) (source, error) {
 	}
 	r := relationOf(name, n.Columns(), 0)
 	r.at, r.path, r.data = x.At, []string{shown, name}, schema == SchemaData
+	return source{node: n, scope: &scope{relations: []relation{r}}}, nil
+}
+
+// file binds a file in the place of a table.
+func (blk *block) file(x *syntax.Table, path string) (source, error) {
+	files, ok := blk.b.catalog.(Files)
+	if !ok {
+		return source{}, NoFiles(x.At, path)
+	}
+	t, err := files.File(blk.b.ctx, path)
+	if err != nil {
+		return source{}, fault.WithPosition(err, x.At)
+	}
+	return blk.view(x, t, "")
+}
+
+// NoFiles is the error for a file in place of a table if files are not supported.
+func NoFiles(at fault.Span, path string) error {
+	return fault.InvalidSQL(at, "File '%s' can't be read in place of a table here: only henge sql without a server does that. "+
+		"Write instead: TABLE(EXTERN(..)), or load it with henge ingest", shortened(path))
+}
+
+// view binds a table that stands for a query, under a name; "": none.
+func (blk *block) view(x *syntax.Table, t *Table, name string) (source, error) {
+	b := blk.b
+	if b.expansions++; b.expansions > maxExpansions {
+		return source{}, fault.InvalidSQL(x.At, "Tables that are defined by queries are used more than [%d] times", maxExpansions)
+	}
+	script, err := syntax.Parse(t.Query)
+	if err != nil {
+		return source{}, err
+	}
+	q, ok := script.Statement.(*syntax.Query)
+	if !ok {
+		return source{}, fault.Defensive("The definition of table [%s] is not a query", name)
+	}
+	rel, err := b.queryIn(q, surroundings{})
+	if err != nil {
+		return source{}, err
+	}
+	n, r := rel.withTime(name)
+	r.at = x.At
 	return source{node: n, scope: &scope{relations: []relation{r}}}, nil
 }
 
@@ -429,7 +483,7 @@ func mergeColumns(x *syntax.Join, j *plan.Join, shared []string, left, right, ou
 		case plan.Right:
 			value = sides[1]
 		case plan.Full:
-			if value, err = expr.NewCall(expr.MustLookup("COALESCE"), sides[:], at); err != nil {
+			if value, err = expr.NewCall(catalog.MustLookup("COALESCE"), sides[:], at); err != nil {
 				return err
 			}
 		}

@@ -69,12 +69,5 @@ func describe(text string) string {
 		}
 		return out
 	}
-	if s.Explain {
-		e, err := s.Explanation(nil, nil)
-		if err != nil {
-			return err.Error()
-		}
-		return strings.TrimSuffix(e.Plan, "\n") + "\n" + e.Resources + "\n" + e.Attributes
-	}
 	return strings.TrimSuffix(plan.Format(s.Plan), "\n")
 }

@@ -199,8 +199,8 @@ func product(a, b [][]int, at fault.Span) ([][]int, error) {
 	return out, nil
 }
 
-// distinctSets drops sets that came before: a set that is listed twice counts once, as in the
-// reference.
+// distinctSets drops sets that came before: a set that is listed twice counts once, as in Druid.
+// See quirk Q020.
 func distinctSets(sets [][]int) [][]int {
 	if len(sets) < 2 {
 		return sets

@@ -4,14 +4,15 @@ import (
 	"slices"
 
 	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/expr/timefn"
 	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/sql/syntax"
 )
 
 // keyOrder reports whether groups that ORDER BY does not tell apart are to come in the order of
-// their keys, which clients of the interactive engine rely on: at the top, where a LIMIT picks some
-// of them, and below window calls, which may look at neighbours.
-func (blk *block) keyOrder() bool { return blk.b.request.Engine == Native && !blk.b.explaining }
+// their keys: at the top, where a LIMIT picks some of them, and below window calls, which may look
+// at neighbours.
+func (blk *block) keyOrder() bool { return blk.b.settings.keyOrder }
 
 // orderShows reports whether the order of the block's rows can be seen.
 func (blk *block) orderShows(in *buildInput) bool {
@@ -83,8 +84,8 @@ func (blk *block) groupKeys(n plan.Node, in *buildInput) []plan.SortKey {
 }
 
 // leadingTime returns the key that groups are ordered by before all others, or -1. It is the only
-// bucket of the rows' time, if other keys follow it: in the reference such groups have a time of
-// their own, and go by it, save where data servers pick those of a LIMIT by their keys.
+// bucket of the rows' time, if other keys follow it: in Druid such groups have a time of their own,
+// and go by it, save where data servers pick those of a LIMIT by their keys. See quirk Q007.
 func (blk *block) leadingTime(in *buildInput) int {
 	if blk.sets != nil || blk.picksByKeys(in) {
 		return -1
@@ -139,7 +140,7 @@ func (b *binder) isTimeBucket(n plan.Node, key expr.Expr) bool {
 			}
 			n = x.Input
 		case *plan.Scan:
-			ts, _, ok := expr.TimeBucket(key, &b.env)
+			ts, _, ok := timefn.TimeBucket(key, &b.env)
 			if !ok {
 				return false
 			}
@@ -219,9 +220,9 @@ func (blk *block) sortGroups(n plan.Node, in *buildInput) plan.Node {
 	return &plan.Sort{Input: n, Keys: keys, Limit: -1}
 }
 
-// keysInTableOrder puts the keys in the order of the table's columns where the reference does:
-// where keys and arguments are columns as they are, and groups are limited, or have several sets,
-// or are put in order as they are. Groups that ORDER BY does not tell apart show it.
+// keysInTableOrder puts the keys in the order of the table's columns where Druid does: where keys
+// and arguments are columns as they are, and groups are limited, or have several sets, or are put
+// in order as they are. Groups that ORDER BY does not tell apart show it. See quirk Q007.
 func (blk *block) keysInTableOrder(in *buildInput) {
 	if len(blk.keys) < 2 || !blk.keyOrder() || !blk.orderShows(in) || !blk.forgetsOrder(in) || !blk.ofTable(blk.keys) {
 		return

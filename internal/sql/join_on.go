@@ -84,7 +84,9 @@ func (blk *block) joinOnSubqueries(j *plan.Join, cond expr.Expr, at fault.Span) 
 // sides are then joined through the pairs that hold:
 //
 //	left L JOIN right R ON c(L.a, R.b)
-//	  = L left join (R join P on R.b = P.b) on L.a = P.a, where P = the pairs of distinct L.a and distinct R.b for which c is true
+//	  = L left join (R join P on R.b = P.b) on L.a = P.a
+//
+// where P is the set of pairs of distinct L.a and distinct R.b for which c is true.
 //
 // For RIGHT and FULL joins R is outer joined with P: a row without pairs stays, with a mark that is
 // NULL and so equals nothing.

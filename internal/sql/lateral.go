@@ -141,7 +141,7 @@ func noArray(t expr.Type, u *syntax.Unnest, arg syntax.Expr) error {
 func fromMulti(e expr.Expr) bool {
 	switch x := e.(type) {
 	case *expr.Call:
-		return x.Fn.Name == "MV_TO_ARRAY" && fromMulti(x.Args[0])
+		return x.Fn.ListsValues && fromMulti(x.Args[0])
 	case *expr.Cast:
 		return fromMulti(x.X)
 	case *expr.Column:

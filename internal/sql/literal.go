@@ -54,12 +54,10 @@ func (x exprs) constant(e syntax.Expr) (expr.Literal, error) {
 	return expr.Literal{T: expr.Of(expr.Null)}, nil
 }
 
-// number is numberLiteral. A plan that is shown has numbers with an exponent as it has those with a
-// point: as fractions, also where they are whole.
 func (x exprs) number(n *syntax.Number, negative bool) (expr.Literal, error) {
 	l, err := numberLiteral(n, negative)
-	if err == nil && x.b.explaining && n.Kind == syntax.Approx {
-		l.T = expr.Of(expr.Decimal).NotNull()
+	if err == nil && n.Kind == syntax.Approx {
+		l.T = x.b.form.approximate()
 	}
 	return l, err
 }

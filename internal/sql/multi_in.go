@@ -48,7 +48,7 @@ func (x exprs) textsToCompare(rows plan.Node, operand expr.Expr, b *boolBuilder)
 	text := expr.Of(expr.Varchar)
 	compared, err := expr.NewCompare("=", &expr.Column{T: text}, columnOf(rows, 0), b.at)
 	if err != nil {
-		return nil, nil, nil, incompatibleIn(b.at)
+		return nil, nil, nil, incompatibleIn(b.at, operand)
 	}
 	column := expr.Expr(columnOf(rows, 0))
 	if call, ok := compared.(*expr.Call); ok && !call.Args[1].Type().IsCharacter() {

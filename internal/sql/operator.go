@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/expr/catalog"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/sql/syntax"
 	"github.com/hengedb/henge/internal/vector"
@@ -29,16 +30,16 @@ func (x exprs) unary(e *syntax.Unary) (expr.Expr, error) {
 	case syntax.Not:
 		return x.not(inner, e.At)
 	case syntax.Neg:
-		return expr.NewCall(expr.MustLookup("-"), []expr.Expr{inner}, e.At)
+		return expr.NewCall(catalog.MustLookup("-"), []expr.Expr{inner}, e.At)
 	}
-	return expr.NewCall(expr.MustLookup("+"), []expr.Expr{inner}, e.At)
+	return expr.NewCall(catalog.MustLookup("+"), []expr.Expr{inner}, e.At)
 }
 
 // inverse are the comparisons that hold of single values where the keys do not.
 var inverse = map[string]string{"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 
-// not negates a condition. Of a multi-value string NOT (mv < 'a') is mv >= 'a', as in the
-// reference: some value is not below it. That of equality is of the whole row.
+// not negates a condition. Of a multi-value string NOT (mv < 'a') is mv >= 'a', as in Druid: some
+// value is not below it. That of equality is of the whole row. See quirk Q009.
 func (x exprs) not(e expr.Expr, at fault.Span) (expr.Expr, error) {
 	if some, ok := e.(*expr.Any); ok {
 		c, _ := some.Body.(*expr.Call)
@@ -256,7 +257,7 @@ func (x exprs) inList(e *syntax.InList) (expr.Expr, error) {
 	}
 	out, err := expr.NewIn(inner, list, e.At)
 	if err != nil {
-		return nil, incompatibleIn(e.At)
+		return nil, incompatibleIn(e.At, inner)
 	}
 	if inner.Type().IsTime() {
 		if err := x.checkTimes(out, e.At); err != nil {
@@ -277,7 +278,7 @@ func (x exprs) inConstants(inner expr.Expr, e *syntax.InList) (expr.Expr, error)
 	case bad != nil:
 		return nil, bad
 	case err != nil:
-		return nil, incompatibleIn(e.At)
+		return nil, incompatibleIn(e.At, inner)
 	case out == nil:
 		return nil, nil
 	case inner.Type().IsTime():
@@ -288,8 +289,12 @@ func (x exprs) inConstants(inner expr.Expr, e *syntax.InList) (expr.Expr, error)
 	return negated(out, nil, e.Not, e.At)
 }
 
-func incompatibleIn(at fault.Span) error {
-	return fault.InvalidSQL(at, "Values passed to IN operator must have compatible types")
+func incompatibleIn(at fault.Span, of ...expr.Expr) error {
+	err := fault.InvalidSQL(at, "Values passed to IN operator must have compatible types")
+	if len(of) == 1 && of[0].Type().Base == expr.Array {
+		return advised(err, "ARRAY_OVERLAP(array, ARRAY[values])")
+	}
+	return err
 }
 
 // inRows binds (a, b) IN ((1, 2), (3, 4)).
@@ -307,7 +312,7 @@ func (x exprs) inRows(e *syntax.InList, row *syntax.Row) (expr.Expr, error) {
 	for i, item := range e.List {
 		r, ok := item.(*syntax.Row)
 		if !ok || len(r.Items) != len(left) {
-			return nil, incompatibleIn(e.At)
+			return nil, incompatibleIn(e.At, left[0])
 		}
 		if err := x.b.spend(len(left), item); err != nil { // each is a comparison
 			return nil, err
@@ -354,7 +359,7 @@ func (x exprs) like(e *syntax.Like) (expr.Expr, error) {
 	if e.Kind == syntax.LikeIgnoreCase {
 		name = "ILIKE"
 	}
-	fn := expr.MustLookup(name)
+	fn := catalog.MustLookup(name)
 	if e.Not {
 		fn = fn.Negation()
 	}

@@ -38,8 +38,8 @@ func (b *binder) readParams(n int) ([]*expr.Literal, error) {
 }
 
 // paramTypes are the type names a parameter may have, and how its value is read. A value then has
-// the type of the literal it stands for, as in the reference: a whole number is INTEGER or BIGINT
-// by its size, and a string CHAR.
+// the type of the literal it stands for, as in Druid: a whole number is INTEGER or BIGINT by its
+// size, and a string CHAR. See quirk Q004.
 var paramTypes = map[string]expr.Base{
 	"BOOLEAN": expr.Boolean, "TINYINT": expr.BigInt, "SMALLINT": expr.BigInt, "INTEGER": expr.BigInt,
 	"BIGINT": expr.BigInt, "FLOAT": expr.Double, "REAL": expr.Double, "DOUBLE": expr.Double, "DECIMAL": expr.Decimal,
@@ -53,6 +53,13 @@ var nullTypes = []string{
 	"BINARY", "VARBINARY", "TIME", "MAP", "ROW", "STRUCT", "SYMBOL", "MULTISET", "CURSOR", "DISTINCT", "COLUMN_LIST",
 }
 
+// otherTypeNames are names that other databases use, each with the type of paramTypes it means.
+var otherTypeNames = map[string]string{
+	"INT": "INTEGER", "INT2": "SMALLINT", "INT4": "INTEGER", "INT8": "BIGINT", "LONG": "BIGINT", "BOOL": "BOOLEAN",
+	"FLOAT4": "FLOAT", "FLOAT8": "DOUBLE", "DOUBLE PRECISION": "DOUBLE", "STRING": "VARCHAR", "TEXT": "VARCHAR",
+	"CHARACTER": "CHAR", "CHARACTER VARYING": "VARCHAR", "DEC": "DECIMAL", "DATETIME": "TIMESTAMP", "TIMESTAMPTZ": "TIMESTAMP",
+}
+
 // paramBase returns what paramTypes says of a parameter's type.
 func paramBase(i int, p Param) (expr.Base, error) {
 	base, ok := paramTypes[p.Type]
@@ -63,6 +70,8 @@ func paramBase(i int, p Param) (expr.Base, error) {
 		hint := ""
 		if _, ok := paramTypes[strings.ToUpper(p.Type)]; ok {
 			hint = "; names of types are in capital letters here"
+		} else if usual := otherTypeNames[strings.ToUpper(p.Type)]; usual != "" {
+			hint = ". Write instead: " + usual
 		}
 		return 0, fault.InvalidInput("Type [%s] of parameter [%d] is not a SQL type name%s", p.Type, i+1, hint)
 	}
@@ -304,7 +313,7 @@ func arrayParam(i int, v any) (*expr.Literal, error) {
 	}
 	list, ok := v.([]any)
 	if !ok {
-		return nil, fault.InvalidInput("parameter [%d] is of type ARRAY, but its value is no JSON array", i+1)
+		return nil, fault.InvalidInput("parameter [%d] is of type ARRAY, but its value is not a JSON array", i+1)
 	}
 	elem := expr.Null
 	for j, e := range list {

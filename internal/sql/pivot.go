@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/expr/catalog"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/sql/syntax"
@@ -193,7 +194,7 @@ func (blk *block) unpivot(x *syntax.Unpivot) (source, error) {
 	if !x.IncludeNulls {
 		var known []expr.Expr
 		for i := range measures {
-			e, err := expr.NewCall(expr.MustLookup("IS NOT NULL"), []expr.Expr{columnOf(p, first+i)}, x.At)
+			e, err := expr.NewCall(catalog.MustLookup("IS NOT NULL"), []expr.Expr{columnOf(p, first+i)}, x.At)
 			if err != nil {
 				return source{}, err
 			}

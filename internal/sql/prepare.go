@@ -14,18 +14,18 @@ import (
 	"github.com/hengedb/henge/internal/sql/syntax"
 )
 
-// Engine is what will run a statement; the engines accept different ones.
+// Engine is the engine that runs a statement; the engines accept different statements.
 type Engine uint8
 
 // The engines.
 const (
-	// Native answers queries while the client waits.
+	// Native runs queries while the client waits.
 	Native Engine = iota
 	// MSQ runs queries, INSERT and REPLACE as tasks.
 	MSQ
 )
 
-// String returns the name users know.
+// String returns the name for users.
 func (e Engine) String() string {
 	if e == MSQ {
 		return "msq-task"
@@ -33,13 +33,14 @@ func (e Engine) String() string {
 	return "native"
 }
 
-// Request is a statement to be prepared.
+// Request is a statement to prepare.
 type Request struct {
 	Text string
-	// Script is Text as syntax.Parse returns it, for Prepare alone; nil: Prepare parses Text.
+	// Script is the result of syntax.Parse for Text, which only Prepare may use; nil: Prepare parses
+	// Text.
 	Script *syntax.Script
 	Params []Param
-	// Context are the caller's context parameters; SET in the text overrides them.
+	// Context contains the context parameters of the request; SET in the text overrides them.
 	Context map[string]any
 	Catalog Catalog
 	// Now is the time of arrival in milliseconds, for CURRENT_TIMESTAMP unless the context fixes it.
@@ -47,17 +48,18 @@ type Request struct {
 	// Zone is the time zone unless the context has sqlTimeZone; nil: UTC.
 	Zone   *chrono.Zone
 	Engine Engine
-	// Dialect is the API name the request came under, "service" if empty: the default schema, as
-	// errors and system tables show it.
+	// Dialect is the product name in the path of the request, "service" if empty. Errors and system
+	// tables show it as the default schema.
 	Dialect string
-	// Describe binds a statement whose parameters have no values, to know what it gives and wants.
+	// Describe binds a statement whose parameters have no values, to determine its columns and the
+	// types of its parameters.
 	Describe bool
-	// Lookups finds the tables of LOOKUP; nil: there are none.
+	// Lookups supplies the tables of LOOKUP; nil: there are none.
 	Lookups expr.Lookups
-	// Reader is who asks; the zero Reader sees all.
+	// Reader is the user who runs the statement; the zero Reader sees everything.
 	Reader Reader
-	// ReaderFor returns the reader that a user is, for EXPLAIN ACCESS, or refuses to tell; nil: there
-	// is no security.
+	// ReaderFor returns the reader for a user, for EXPLAIN ACCESS, or an error if that is not
+	// permitted; nil: there is no security.
 	ReaderFor func(ctx context.Context, user string) (Reader, error)
 }
 
@@ -68,7 +70,7 @@ type Param struct {
 	Value any
 }
 
-// Kind is what a statement does.
+// Kind is the kind of a statement.
 type Kind uint8
 
 // The kinds of statements.
@@ -84,76 +86,83 @@ func (k Kind) String() string { return [...]string{"SELECT", "INSERT", "REPLACE"
 // Statement is a prepared statement.
 type Statement struct {
 	Kind Kind
-	// Engine is what will run the statement.
+	// Engine is the engine that runs the statement.
 	Engine Engine
 	// Explain is set for EXPLAIN PLAN FOR: Kind, Plan, Columns and Resources are those of the
-	// statement explained, which is not to be run.
+	// explained statement, which must not be run.
 	Explain bool
-	// Analyze is set for EXPLAIN ANALYZE: the statement is run, and what that took is the answer.
-	// AsJSON says in which form.
+	// Analyze is set for EXPLAIN ANALYZE: the statement is run, and the result contains its counters,
+	// in the form that AsJSON selects.
 	Analyze, AsJSON bool
-	// AccessOf is the user of EXPLAIN ACCESS; "": the statement is another one. It is not to be run
-	// either.
+	// AccessOf is the user of EXPLAIN ACCESS, whose statement must not be run either; "" for other
+	// statements.
 	AccessOf string
-	// Plan is not optimized yet. That of an INSERT or REPLACE has a plan.Write or plan.Export as its
-	// root.
+	// Plan is not optimized yet. The plan of an INSERT or REPLACE has a plan.Write or plan.Export as
+	// its root.
 	Plan plan.Node
-	// Columns are the outer columns under their outer names.
+	// Unlimited is Plan without the limit of sqlOuterLimit in the context; nil: there is no such
+	// limit.
+	Unlimited plan.Node
+	// Columns are the output columns with their output names.
 	Columns []Column
-	// Resources are what the statement reads and writes, sorted by name.
+	// Resources are the resources that the statement reads and writes, sorted by name.
 	Resources []Resource
-	// Externals are the input sources of external data, as they are on the wire.
+	// Externals are the input sources of external data, as JSON.
 	Externals []json.RawMessage
-	// Context is the request's context with SET applied, and Sets are the keys that were SET.
+	// Context is the context of the request with SET applied, and Sets are the keys of SET.
 	Context map[string]any
 	Sets    []string
 	// Now and Zone are the instant of CURRENT_TIMESTAMP and the query's time zone.
 	Now  int64
 	Zone *chrono.Zone
-	// Lookups are those of the request.
+	// Lookups are the lookups of the request.
 	Lookups expr.Lookups
 	// Target is set for INSERT and REPLACE of a datasource; an INSERT INTO EXTERN has a plan.Export as
 	// its root.
 	Target *Target
-	// Params are the types that the parameters of a described statement should have; that of one of
-	// which nothing is known is NULL.
+	// Params are the types of the parameters of a described statement; an unknown type is NULL.
 	Params []expr.Type
 	// MaxSubqueryRows and MaxSubqueryBytes are for exec.Env.
 	MaxSubqueryRows, MaxSubqueryBytes int64
-	// request is what the statement was prepared from; NativeTypes binds it again.
+	// request is what the statement was prepared from; Shown binds it again.
 	request Request
 }
 
-// Column is an outer column of a statement.
+// Column is an output column of a statement.
 type Column struct {
 	Name string
 	Type expr.Type
 }
 
-// Target is where an INSERT or REPLACE writes, in the form reports and EXPLAIN show.
+// Target is the target of an INSERT or REPLACE, in the form of reports and EXPLAIN.
 type Target struct {
 	DataSource string
-	// Granularity is that of PARTITIONED BY.
+	// Granularity is the granularity of PARTITIONED BY.
 	Granularity chrono.Granularity
-	// ClusteredBy are the columns of CLUSTERED BY as they are shown: names, and expressions with their
-	// names in quotes.
+	// ClusteredBy are the columns of CLUSTERED BY in their printed form: names, and expressions with
+	// quoted names.
 	ClusteredBy []string
-	// Overwrite are the time chunks a REPLACE replaces; chrono.Eternity for ALL; nil for INSERT.
+	// Overwrite are the time chunks that a REPLACE replaces; chrono.Eternity for ALL; nil for INSERT.
 	Overwrite []chrono.Interval
 }
 
-// Resource is something a permission is needed for.
+// Resource is a resource that requires a permission.
 type Resource struct {
 	Name string
 	// Type is DATASOURCE, VIEW, EXTERNAL or SYSTEM_TABLE.
 	Type string
-	// Write says that the statement writes it; else it reads.
+	// Write is true if the statement writes the resource, false if it reads it.
 	Write bool
 }
 
-// Prepare parses and binds a statement. Errors are faults for the user, with the place in the text
-// where there is one.
+// Prepare parses and binds a statement. Errors are faults for the user, with a position in the text
+// if possible.
 func Prepare(ctx context.Context, r Request) (*Statement, error) { return bindText(ctx, r, false) }
+
+// Shown binds the statement again, to a plan in the form of EXPLAIN PLAN FOR.
+func (s *Statement) Shown(ctx context.Context) (*Statement, error) {
+	return bindText(ctx, s.request, true)
+}
 
 // bindText is Prepare. With shown the plan has the form that EXPLAIN PLAN FOR shows, whether or not
 // the text asks for it.
@@ -170,7 +179,7 @@ func bindText(ctx context.Context, r Request, shown bool) (*Statement, error) {
 		}
 	}
 	var err error
-	b := &binder{ctx: ctx, request: &r, catalog: r.Catalog, resources: map[Resource]bool{}, explaining: shown}
+	b := &binder{ctx: ctx, request: &r, catalog: r.Catalog, resources: map[Resource]bool{}, form: running{}}
 	if b.settings, err = readSettings(&r, script.Sets); err != nil {
 		return nil, err
 	}
@@ -194,7 +203,7 @@ func bindText(ctx context.Context, r Request, shown bool) (*Statement, error) {
 	inner := script.Statement
 	if x, ok := inner.(*syntax.Explain); ok {
 		s.Explain = !x.Analyze
-		b.explaining = shown || s.Explain
+		shown = shown || s.Explain
 		if x.User != nil {
 			if err := b.readAs(s, x.User); err != nil {
 				return nil, err
@@ -203,6 +212,9 @@ func bindText(ctx context.Context, r Request, shown bool) (*Statement, error) {
 		s.Analyze, s.AsJSON = x.Analyze, x.Format == syntax.ExplainFormatJSON
 		b.analyzing = s.Analyze
 		inner = x.Statement
+	}
+	if shown {
+		b.form, b.settings = shownForm{}, b.settings.shown()
 	}
 	switch x := inner.(type) {
 	case *syntax.Query:
@@ -231,7 +243,7 @@ func bindText(ctx context.Context, r Request, shown bool) (*Statement, error) {
 	return s, nil
 }
 
-// Env is what expressions of the statement take from it.
+// Env returns the context of the expressions of the statement.
 func (s *Statement) Env() expr.Context {
 	return expr.Context{Zone: s.Zone, Now: s.Now, Lookups: s.Lookups}
 }
@@ -254,8 +266,8 @@ type binder struct {
 	expressions int
 	env         expr.Context
 	literals    []expr.Literal // the last block of constants
-	// explaining says that the plan is to be shown: it has only what the text asks for.
-	explaining bool
+	// form is which of the plans that a text has is made.
+	form form
 	// analyzing says that what running the query takes is to be shown.
 	analyzing bool
 }
@@ -273,7 +285,8 @@ func (b *binder) selectStatement(q *syntax.Query, s *Statement) error {
 		}
 	}
 	n := rel.node
-	if limit := b.settings.outerLimit; limit >= 0 && !(b.explaining && readsSystem(n)) { // plans over system tables don't show it
+	if limit := b.settings.outerLimit; limit >= 0 {
+		s.Unlimited = n
 		n = outerLimit(n, limit)
 	}
 	if n, err = b.finishSketches(n); err != nil {

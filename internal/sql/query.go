@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/expr/catalog"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/sql/syntax"
@@ -264,7 +265,7 @@ func sortKey(column int, item *syntax.OrderItem) plan.SortKey {
 }
 
 // sortKeyOver is sortKey for the rows of n. Where all of n are system tables, NULLs are the
-// greatest, as clients of the reference's console know them.
+// greatest, as clients of Druid's console know them. See quirk Q007.
 func sortKeyOver(n plan.Node, column int, item *syntax.OrderItem) plan.SortKey {
 	k := sortKey(column, item)
 	if item.Nulls == syntax.NullsDefault && readsSystemOnly(n) {
@@ -289,7 +290,7 @@ func readsSystemOnly(n plan.Node) bool {
 }
 
 // ordinal returns the 0-based column that a number in ORDER BY or GROUP BY stands for, -1 if e is
-// no number. Of fractions the whole part counts, as in the reference.
+// no number. Of fractions the whole part counts, as in Druid. See quirk Q004.
 func (b *binder) ordinal(e syntax.Expr, columns int) (int, error) {
 	n := b.numberOf(e)
 	if n == nil {
@@ -456,11 +457,11 @@ func (b *binder) distinct(n plan.Node) (plan.Node, error) {
 // valuesOf appends the values of a multi-value column, as groups are made by them: a row for each,
 // or the only one where the context wants no more.
 func (b *binder) valuesOf(n plan.Node, column int) (plan.Node, error) {
-	if !b.settings.oneValue || b.explaining {
+	if !b.settings.oneValue {
 		return plan.UnnestOf(n, column), nil
 	}
 	c := columnOf(n, column)
-	value, err := expr.NewCall(expr.MustLookup("$ONE_VALUE"), []expr.Expr{c, stringLiteral(c.Name)}, fault.Span{})
+	value, err := expr.NewCall(catalog.MustLookup("$ONE_VALUE"), []expr.Expr{c, stringLiteral(c.Name)}, fault.Span{})
 	if err != nil {
 		return nil, err
 	}

@@ -12,17 +12,19 @@ import (
 	"github.com/hengedb/henge/internal/sql/syntax"
 )
 
-// Reader is who asks a statement, as far as what it shows depends on that.
+// Reader is the user of a statement, as far as its result depends on the user.
 type Reader struct {
-	// Rules returns the rules under which the reader sees a datasource; none: it sees all. nil: it
-	// sees all of every datasource.
+	// Rules returns the access rules of the reader for a datasource; if there are none, it sees all of
+	// the datasource. nil: it sees all of every datasource.
 	Rules func(ctx context.Context, dataSource string) ([]*auth.Rule, error)
-	// Attributes and Roles are what CURRENT_USER_ATTRIBUTE and CURRENT_ROLES tell.
+	// Attributes and Roles are the values of CURRENT_USER_ATTRIBUTE and CURRENT_ROLES.
 	Attributes map[string][]string
 	Roles      []string
+	// Kept is true if a task stores the rules, so that they may be used for planning.
+	Kept bool
 }
 
-// ReaderOf returns the reader that an access stands for; nil stands for the process itself.
+// ReaderOf returns the reader of an access; a nil access is the process itself.
 func ReaderOf(a *auth.Access) Reader {
 	if a == nil || !a.Limited() {
 		return Reader{}
@@ -37,8 +39,16 @@ func ReaderOf(a *auth.Access) Reader {
 	return r
 }
 
-// Protect returns the plan that reads a datasource as a reader sees it, for plans that are not made
-// of SQL. Rules know UTC and the current time now, in milliseconds.
+// ReaderOfSeen returns the reader of a task that stores the view of its user.
+func ReaderOfSeen(v *auth.Seen) Reader {
+	return Reader{
+		Rules:      func(_ context.Context, dataSource string) ([]*auth.Rule, error) { return v.Of(dataSource), nil },
+		Attributes: v.Attributes, Roles: v.Roles, Kept: true,
+	}
+}
+
+// Protect returns a plan that reads a datasource as a reader sees it, for plans that are not built
+// from SQL. Rules are evaluated in UTC, with the current time now in milliseconds.
 func Protect(ctx context.Context, scan *plan.Scan, reader Reader, now int64) (plan.Node, error) {
 	r := &Request{Reader: reader, Now: now}
 	b := &binder{ctx: ctx, request: r, resources: map[Resource]bool{}, settings: settings{zone: chrono.UTC, now: now}}
@@ -63,12 +73,12 @@ func (b *binder) shown(scan *plan.Scan) (plan.Node, error) {
 	if limits == nil {
 		return scan, nil
 	}
-	if b.request.Engine != Native {
-		return nil, fault.Forbidden("Rules show only a part of datasource [%s] to this user; tasks read whole datasources",
-			scan.DataSource)
+	if b.request.Engine != Native && !b.request.Reader.Kept {
+		return nil, fault.Forbidden("Rules show only a part of datasource [%s] to this user; only tasks that are submitted as SQL statements "+
+			"read by rules", scan.DataSource)
 	}
 	if b.analyzing {
-		return nil, fault.Forbidden("Rules show only a part of datasource [%s] to this user; EXPLAIN ANALYZE tells of all its rows",
+		return nil, fault.Forbidden("Rules show only a part of datasource [%s] to this user; EXPLAIN ANALYZE describes all its rows",
 			scan.DataSource)
 	}
 	of := &ruleBinder{b: b, scan: scan, columns: relationOf(scan.DataSource, scan.Out, 0)}
@@ -109,7 +119,7 @@ func (b *binder) shown(scan *plan.Scan) (plan.Node, error) {
 // readAs has a statement bound as a user sees it, for EXPLAIN ACCESS.
 func (b *binder) readAs(s *Statement, user *syntax.String) error {
 	if b.request.ReaderFor == nil {
-		return fault.InvalidSQL(user.At, "EXPLAIN ACCESS tells what users may do; without security everybody may do all")
+		return fault.InvalidSQL(user.At, "EXPLAIN ACCESS shows the permissions of users; without security everybody may do everything")
 	}
 	reader, err := b.request.ReaderFor(b.ctx, user.Value)
 	if err != nil {
@@ -191,7 +201,7 @@ func reason(err error) string {
 	if f := fault.Find(err); f != nil {
 		return f.Message
 	}
-	return err.Error()
+	return fault.Words(err)
 }
 
 // outsideOfRules says what an expression holds that none of a rule may; "": nothing.
@@ -201,7 +211,7 @@ func outsideOfRules(e syntax.Expr) (why string) {
 		case *syntax.Param:
 			why = "a rule has no parameters"
 		case *syntax.Query:
-			why = "a rule can't hold a query"
+			why = "a rule can't contain a query"
 		}
 		return why == ""
 	})

@@ -122,7 +122,7 @@ func TestRulesThatCannotBeAppliedRefuse(t *testing.T) {
 		"a column that is gone":    {auth.Rule{Rows: "gone = 1"}, "rows: "},
 		"no condition":             {auth.Rule{Rows: "n"}, "not chosen by a condition"},
 		"no expression":            {auth.Rule{Rows: "n = 1) OR (1 = 1"}, "rows: "},
-		"a query":                  {auth.Rule{Rows: "n IN (SELECT n FROM orders)"}, "can't hold a query"},
+		"a query":                  {auth.Rule{Rows: "n IN (SELECT n FROM orders)"}, "can't contain a query"},
 		"an aggregate":             {auth.Rule{Rows: "SUM(n) > 1"}, "rows: "},
 		"a parameter":              {auth.Rule{Rows: "n = ?"}, "has no parameters"},
 		"a mask of a column gone":  {auth.Rule{Columns: map[string]auth.Cover{"card": {Mask: "gone"}}}, "the mask of column [card]"},
@@ -148,18 +148,18 @@ func TestRulesThatCannotBeAppliedRefuse(t *testing.T) {
 	}
 }
 
-// A task reads whole datasources: its rows leave the process that knows the rules. What running a
-// query takes tells of rows that are not shown.
+// A task that no statement is submitted for reads whole datasources. What running a query takes
+// tells of rows that are not shown.
 func TestWhatTellsOfAllRowsIsRefused(t *testing.T) {
 	one := func(context.Context, string) ([]*auth.Rule, error) { return []*auth.Rule{{Rows: "n = 1"}}, nil }
 	_, err := Prepare(t.Context(), Request{
 		Text: "SELECT COUNT(*) FROM orders", Catalog: orders{}, Context: map[string]any{}, Engine: MSQ, Reader: Reader{Rules: one},
 	})
-	if err == nil || !strings.Contains(err.Error(), "tasks read whole datasources") {
+	if err == nil || !strings.Contains(err.Error(), "only tasks that are submitted as SQL statements read by rules") {
 		t.Error(err)
 	}
 	_, err = readBy(t, "EXPLAIN ANALYZE SELECT COUNT(*) FROM orders", &auth.Rule{Rows: "n = 1"})
-	if err == nil || !strings.Contains(err.Error(), "EXPLAIN ANALYZE tells of all its rows") {
+	if err == nil || !strings.Contains(err.Error(), "EXPLAIN ANALYZE describes all its rows") {
 		t.Error(err)
 	}
 }

@@ -34,7 +34,7 @@ func TestRefusedTableFunctions(t *testing.T) {
 		{`SELECT * FROM TABLE(EXTERN('{"type":"inline","data":"a"}', '{"type":"json"}', '[{"name":"a","type":"string"}]')) EXTEND (a VARCHAR)`,
 			`EXTERN requires either a [signature] value or an EXTEND clause, but not both`},
 		{`SELECT * FROM TABLE(EXTERN('{"type":"inline","data":"a"}', '{"type":"json"}', '{'))`,
-			`Invalid value for the field [signature]. Reason: [unexpected end of JSON input]`},
+			`Invalid value for the field [signature]. Reason: [it ends too early, at byte [1]]`},
 		{`SELECT * FROM TABLE(EXTERN('{"type":"inline","data":"a"}', '{"type":"json"}', '[{"name":"a","type":"word"}]'))`,
 			`Invalid value for the field [signature]. Reason: [column [a] has the unknown type [word]]`},
 		{`SELECT * FROM TABLE(EXTERN('{"type":"inline","data":"a"}', '{"type":"json"}', inputFormat => '{}'))`,
@@ -123,7 +123,10 @@ func TestRefusedParams(t *testing.T) {
 		{Param{"DATE", "noon"}, "Value of parameter [1] can't be read as type [DATE]"},
 		{Param{"TIMESTAMP", "noon"}, "Value of parameter [1] can't be read as type [TIMESTAMP]"},
 		{Param{"ANY", object}, "A parameter can't be an object"},
-		{Param{"ARRAY", "a"}, "parameter [1] is of type ARRAY, but its value is no JSON array"},
+		{Param{"INT", 1}, "Type [INT] of parameter [1] is not a SQL type name. Write instead: INTEGER"},
+		{Param{"text", "a"}, "Type [text] of parameter [1] is not a SQL type name. Write instead: VARCHAR"},
+		{Param{"integer", 1}, "Type [integer] of parameter [1] is not a SQL type name; names of types are in capital letters here"},
+		{Param{"ARRAY", "a"}, "parameter [1] is of type ARRAY, but its value is not a JSON array"},
 	} {
 		refused(t, []refusal{{"SELECT ?", c.want}}, func(r *Request) { r.Params = []Param{c.param} })
 	}
@@ -215,4 +218,35 @@ func TestRefusedSizes(t *testing.T) {
 	refused(t, []refusal{
 		{"SELECT 1 FROM half JOIN half AS h ON TRUE", "A query can't have more than [1048576] columns (line [1], column [15])"},
 	}, func(r *Request) { r.Catalog = wideCatalog{tables} })
+}
+
+// filesCatalog is a catalog in which every path is a table of one row.
+type filesCatalog struct{ Catalog }
+
+func (filesCatalog) File(_ context.Context, path string) (*Table, error) {
+	if path == "" {
+		return &Table{Query: "SELECT"}, nil
+	}
+	return &Table{Query: "SELECT 1 AS a"}, nil
+}
+
+// Files in the place of tables.
+func TestRefusedFiles(t *testing.T) {
+	refused(t, []refusal{
+		{"SELECT * FROM 'a.csv'", "File 'a.csv' can't be read in place of a table here: only henge sql without a server does that. " +
+			"Write instead: TABLE(EXTERN(..)), or load it with henge ingest (line [1], column [15])"},
+	})
+	with := func(r *Request) { r.Catalog = filesCatalog{r.Catalog} }
+	many := strings.Repeat("SELECT a FROM 'x' UNION ALL ", 1000) + "SELECT a FROM 'x'"
+	refused(t, []refusal{
+		{many, "Tables that are defined by queries are used more than [1000] times (line [1], column [28015])"},
+		{"SELECT b FROM 'x'", "Column 'b' not found in any table (line [1], column [8])"},
+	}, with)
+	for _, text := range []string{
+		"SELECT a FROM 'x'", "SELECT x.a, y.a FROM 'x' AS x JOIN 'y' AS y ON x.a = y.a", "WITH w AS (SELECT a FROM 'x') SELECT * FROM w",
+	} {
+		if _, err := prepare(text, with); err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
 }

@@ -2,6 +2,7 @@ package sql
 
 import (
 	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/expr/catalog"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/sql/syntax"
@@ -34,7 +35,7 @@ func (blk *block) tableSample(x *syntax.TableSample) (source, error) {
 		}
 	}
 	at := x.At
-	number, err := expr.NewCall(expr.MustLookup(name), args, at)
+	number, err := expr.NewCall(catalog.MustLookup(name), args, at)
 	if err != nil {
 		return source{}, err
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/hengedb/henge/internal/agg"
 	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/expr/catalog"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/querycontext"
@@ -12,10 +13,10 @@ import (
 )
 
 // sketchColumns returns how many arguments of a call of a sketch aggregate are columns; the others
-// are constants. DS_TUPLE_DOUBLES has any number of columns, and its last argument is a constant if
+// are constants. A sketch of keys has any number of columns, and its last argument is a constant if
 // it is a number.
 func sketchColumns(fn *agg.Function, args []syntax.Expr) int {
-	if fn.Name != "DS_TUPLE_DOUBLES" {
+	if !fn.Keyed {
 		return fn.MaxArgs
 	}
 	if last := len(args) - 1; last > 0 {
@@ -82,25 +83,25 @@ func typeSketch(fn *agg.Function, call *aggregateCall, e *syntax.Call) error {
 		if t := a.Type(); fn.TakesTexts && i == 0 && t.Base != expr.Null && !t.IsCharacter() {
 			return aggregateType(call, e, "COLUMN")
 		}
-		if fn.Name != "BLOOM_FILTER" {
+		if !fn.SeesCasts {
 			a = uncast(a)
 		}
 		call.args[i] = a
 		t := a.Type()
 		var err error
 		switch {
-		case fn.Name == "DS_TUPLE_DOUBLES" && t.ComplexName() == "json" && i == 0: // its text, if it is one value
+		case fn.Keyed && t.ComplexName() == "json" && i == 0: // its text, if it is one value
 			call.args[i], err = expr.NewJSONValue(a, stringLiteral("$"), expr.Of(expr.Varchar), e.At)
 		case t.Base == expr.Other && i == 0: // the aggregate knows its own sketches
 			continue
-		case fn.Name == "DS_TUPLE_DOUBLES" && i == 0:
+		case fn.Keyed && i == 0:
 			if !t.IsCharacter() {
 				call.args[i], err = expr.NewCast(a, expr.Of(expr.Varchar), e.At)
 			}
-		case fn.Name == "DS_TUPLE_DOUBLES" && expr.IsConstant(a): // no number of the row, so that no row counts, as in the reference
+		case fn.Keyed && expr.IsConstant(a): // quirk Q001: no number of the row, so that no row counts, as in Druid
 			call.args[i] = &expr.Literal{T: double}
-		case fn.Name == "DS_TUPLE_DOUBLES", fn.TakesNumbers:
-			call.args[i], err = numberOrNull(a, double, fn.Name == "DS_TUPLE_DOUBLES", e.At)
+		case fn.Keyed, fn.TakesNumbers:
+			call.args[i], err = numberOrNull(a, double, fn.Keyed, e.At)
 		case t.Base == expr.Array:
 			return aggregateType(call, e, "COLUMN")
 		case t.Base == expr.Null:
@@ -116,7 +117,7 @@ func typeSketch(fn *agg.Function, call *aggregateCall, e *syntax.Call) error {
 }
 
 // uncast takes off a cast of a column of numbers to text, or of whole numbers to others: what is
-// counted is the number, as in the reference, so that sketches of both merge.
+// counted is the number, as in Druid, so that sketches of both merge. See quirk Q008.
 func uncast(a expr.Expr) expr.Expr {
 	c, ok := a.(*expr.Cast)
 	if !ok {
@@ -157,10 +158,9 @@ func numberOrNull(a expr.Expr, double expr.Type, zero bool, at fault.Span) (expr
 // finishSketches wraps a query's plan so that sketches which are outputs themselves are shown as
 // the number that they estimate: with the context's sqlFinalizeOuterSketches all of them, else
 // tuple sketches unless the context says finalize=false. HLL sketches that are shown themselves are
-// so as what the reference reads from the answers of its data servers.
+// so as what Druid reads from the answers of its data servers. See quirk Q008.
 func (b *binder) finishSketches(n plan.Node) (plan.Node, error) {
-	finish, _ := expr.Lookup("$FINISH_SKETCH")
-	read, _ := expr.Lookup("$HLL_READ")
+	finish, _ := catalog.Lookup("$FINISH_SKETCH")
 	columns := n.Columns()
 	if !slices.ContainsFunc(columns, func(c plan.Column) bool { return c.Type.Base == expr.Other }) {
 		return n, nil
@@ -171,12 +171,12 @@ func (b *binder) finishSketches(n plan.Node) (plan.Node, error) {
 		var x expr.Expr = &expr.Column{Index: i, Name: c.Name, T: c.Type}
 		var f *expr.Function
 		if c.Type.Base == expr.Other {
-			name, tables := aggregateBehind(n, i)
-			switch {
-			case b.finishes(name):
+			switch fn, tables := aggregateBehind(n, i); {
+			case fn == nil:
+			case b.finishes(fn):
 				f = finish
-			case name == "DS_HLL" && tables && !b.explaining:
-				f = read
+			case fn.ReadBy != "" && tables && b.form.readsSketches():
+				f, _ = catalog.Lookup(fn.ReadBy)
 			}
 		}
 		if f != nil {
@@ -194,25 +194,25 @@ func (b *binder) finishSketches(n plan.Node) (plan.Node, error) {
 	return p, nil
 }
 
-func (b *binder) finishes(aggregate string) bool {
-	switch aggregate {
-	case "DS_HLL", "DS_THETA", "DS_QUANTILES_SKETCH":
+func (b *binder) finishes(fn *agg.Function) bool {
+	switch fn.Finishes {
+	case agg.FinishesIfAsked:
 		return b.settings.finalizeSketches
-	case "DS_TUPLE_DOUBLES":
+	case agg.FinishesUnlessAsked:
 		return !isFalse(querycontext.Finalize.In(b.settings.merged))
 	}
 	return false
 }
 
-// aggregateBehind returns the name of the aggregate, of groups or of a window, that column i of n
-// passes on, "" if it is none, and whether that is of groups and over rows of tables.
-func aggregateBehind(n plan.Node, i int) (name string, tables bool) {
+// aggregateBehind returns the aggregate, of groups or of a window, that column i of n passes on,
+// nil if it is none, and whether that is of groups and over rows of tables.
+func aggregateBehind(n plan.Node, i int) (fn *agg.Function, tables bool) {
 	for {
 		switch x := n.(type) {
 		case *plan.Project:
 			c, ok := x.Exprs[i].(*expr.Column)
 			if !ok {
-				return "", false
+				return nil, false
 			}
 			n, i = x.Input, c.Index
 		case *plan.Filter:
@@ -223,16 +223,16 @@ func aggregateBehind(n plan.Node, i int) (name string, tables bool) {
 			n = x.Input
 		case *plan.Window:
 			if k := i - plan.Width(x.Input); k >= 0 {
-				return x.Calls[k].Agg.Name, false
+				return agg.Lookup(x.Calls[k].Agg.Name), false
 			}
 			n = x.Input
 		case *plan.Aggregate:
 			if k := i - len(x.Keys); k >= 0 && k < len(x.Aggs) {
-				return x.Aggs[k].Agg.Name, !plan.OverGroups(x.Input)
+				return agg.Lookup(x.Aggs[k].Agg.Name), !plan.OverGroups(x.Input)
 			}
-			return "", false
+			return nil, false
 		default:
-			return "", false
+			return nil, false
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/hengedb/henge/internal/agg"
 	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/expr/catalog"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/sql/syntax"
@@ -121,7 +122,7 @@ func hasOwnValues(q *syntax.Query) bool {
 		case *syntax.Param:
 			found = true
 		case *syntax.Call:
-			fn, ok := expr.Lookup(n.Name)
+			fn, ok := catalog.Lookup(n.Name)
 			found = found || ok && fn.Volatile
 		}
 		return !found
@@ -305,22 +306,7 @@ func (blk *block) rewriteSubquery(c *expr.Column, f func(expr.Expr) expr.Expr) e
 // filter keeps the rows of n for which cond is true. Subqueries that are terms of their own become
 // semi and anti joins.
 func (blk *block) filter(n plan.Node, cond expr.Expr) (plan.Node, error) {
-	var plain, with, behind []expr.Expr
-	terms := plan.Split(cond)
-	if blk.b.explaining && slices.ContainsFunc(terms, blk.readsValues) { // a plan that is shown has conditions on values in the order of the text
-		plain, with = nil, terms
-	} else {
-		for _, term := range terms {
-			switch {
-			case hasPlaceholder(term, subqueryBase, correlatedBase):
-				with = append(with, term)
-			case blk.b.explaining && slices.ContainsFunc(with, isNegated): // and those behind a NOT IN
-				behind = append(behind, term)
-			default:
-				plain = append(plain, term)
-			}
-		}
-	}
+	plain, with, behind := blk.b.form.terms(blk, plan.Split(cond))
 	if len(plain) > 0 {
 		n, plain = &plan.Filter{Input: n, Cond: plan.Conjunction(plain)}, nil
 	}
@@ -372,28 +358,14 @@ func (blk *block) truth(e expr.Expr, asked truthAsked) expr.Expr {
 		return &expr.Or{Terms: blk.truths(x.Terms, asked)}
 	case *expr.Column:
 		if s, _ := blk.termSubquery(x); s != nil && s.kind == inQuery {
-			told := *s
-			told.asked = asked
-			if told, err := blk.addSubquery(&told, x.T); err == nil { // else there are so many that one more is not worth an error
-				return told
+			scope := *s
+			scope.asked = asked
+			if scope, err := blk.addSubquery(&scope, x.T); err == nil { // else there are so many that one more is not worth an error
+				return scope
 			}
 		}
 	}
 	return e
-}
-
-// readsValues reports whether a term compares what subqueries give and is none itself.
-func (blk *block) readsValues(term expr.Expr) bool {
-	if !hasPlaceholder(term, subqueryBase, correlatedBase) {
-		return false
-	}
-	s, _ := blk.termSubquery(term)
-	return s == nil
-}
-
-func isNegated(term expr.Expr) bool {
-	_, ok := term.(*expr.Not)
-	return ok
 }
 
 // termSubquery returns the EXISTS or IN subquery that a term is, or that it negates.
@@ -515,9 +487,7 @@ func (blk *block) attach(n plan.Node, exprs []expr.Expr) (plan.Node, []expr.Expr
 	var out []expr.Expr
 	done := map[int]expr.Expr{}
 	for i, e := range exprs {
-		if blk.b.explaining {
-			e = blk.askedInside(e)
-		}
+		e = blk.b.form.asked(blk, e)
 		if !hasPlaceholder(e, subqueryBase, correlatedBase) {
 			continue
 		}
@@ -596,7 +566,7 @@ func (blk *block) attachExists(n plan.Node, s *subquery) (plan.Node, expr.Expr, 
 	if err != nil {
 		return nil, nil, err
 	}
-	value, err := expr.NewCall(expr.MustLookup("IS TRUE"), []expr.Expr{some}, s.at)
+	value, err := expr.NewCall(catalog.MustLookup("IS TRUE"), []expr.Expr{some}, s.at)
 	return j, value, err
 }
 
@@ -615,8 +585,8 @@ func (blk *block) attachComparison(n plan.Node, s *subquery) (plan.Node, expr.Ex
 	if err != nil {
 		return nil, nil, err
 	}
-	if blk.isShown(s) {
-		return blk.attachShown(n, s, operands, &b)
+	if joined, value, ok, err := blk.b.form.compared(blk, n, s, operands, &b); ok || err != nil {
+		return joined, value, err
 	}
 	if s.asked != asValue {
 		return blk.attachMatch(n, s, operands, &b)
@@ -780,7 +750,7 @@ func (b *boolBuilder) keep(e expr.Expr, err error) expr.Expr {
 }
 
 func (b *boolBuilder) call(fn string, args ...expr.Expr) expr.Expr {
-	return b.keep(expr.NewCall(expr.MustLookup(fn), args, b.at))
+	return b.keep(expr.NewCall(catalog.MustLookup(fn), args, b.at))
 }
 
 func (b *boolBuilder) compare(op string, x, y expr.Expr) expr.Expr {

@@ -12,10 +12,10 @@ var keepsRows = []string{clauseFilter, "HAVING", "ON", "QUALIFY", "WHERE"}
 
 // byValues makes of each MV_CONTAINS and MV_OVERLAP with constants, in a condition that is about to
 // be negated, the comparisons of single values that it stands for. They are UNKNOWN where a value
-// is NULL or there is none, so that the row is not kept, as in the reference; as output the
-// functions are never NULL. A plan that is shown has them as they are written.
+// is NULL or there is none, so that the row is not kept, as in Druid; as output the functions are
+// never NULL. See quirk Q009.
 func (x exprs) byValues(e expr.Expr, at fault.Span) (expr.Expr, error) {
-	if !slices.Contains(keepsRows, x.clause) || x.b.explaining {
+	if !slices.Contains(keepsRows, x.clause) || !x.b.form.testsValues() {
 		return e, nil
 	}
 	b := boolBuilder{at: at}
@@ -46,8 +46,8 @@ func (x exprs) allByValues(terms []expr.Expr, at fault.Span) ([]expr.Expr, error
 // valueTests returns the comparisons that a call of MV_CONTAINS or MV_OVERLAP with constants stands
 // for, and every other call as it is.
 func (x exprs) valueTests(c *expr.Call, at fault.Span) (expr.Expr, error) {
-	all := c.Fn.Name == "MV_CONTAINS"
-	if !all && c.Fn.Name != "MV_OVERLAP" || !expr.IsConstant(c.Args[1]) || expr.MadeOfValues(c.Args[0]) {
+	all := c.Fn.HasValues == expr.AllOfThem
+	if c.Fn.HasValues == expr.NoneOfThem || !expr.IsConstant(c.Args[1]) || expr.MadeOfValues(c.Args[0]) {
 		return c, nil
 	}
 	wanted, err := expr.Fold(c.Args[1], &x.b.env)

@@ -146,7 +146,7 @@ func (x exprs) computedRows(v *syntax.Values) (*relational, error) {
 	for c := range cols {
 		rel.cols[c] = outColumn{name: cols[c].Name, typ: cols[c].Type}
 	}
-	constant := !x.b.explaining || !slices.ContainsFunc(v.Rows, isComputedRow)
+	constant := x.b.form.isConstant(v)
 	for i := range rows {
 		for c := range rows[i] {
 			e, err := x.convertedTo(cols[c].Type, rows[i][c], v.Rows[i].Items[c].Span())
@@ -179,18 +179,6 @@ func (x exprs) computedRows(v *syntax.Values) (*relational, error) {
 		rel.node = &plan.Union{Ins: ins, Out: cols}
 	}
 	return rel, nil
-}
-
-// isComputedRow reports whether a row of VALUES is more than literals: in a plan that is shown such
-// rows are queries of their own.
-func isComputedRow(r *syntax.Row) bool {
-	return slices.ContainsFunc(r.Items, func(e syntax.Expr) bool {
-		switch e.(type) {
-		case *syntax.Call, *syntax.Binary, *syntax.Cast:
-			return true
-		}
-		return false
-	})
 }
 
 // inline makes a relation of rows of literals.

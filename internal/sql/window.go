@@ -35,6 +35,10 @@ type windowFunction struct {
 	result expr.Type
 	// framed functions look at the frame, the others at the whole partition; ranks need an order.
 	framed, ranks bool
+	// buckets says that the argument is how many parts there are, for which a frame means nothing.
+	buckets bool
+	// least is the least second argument.
+	least int64
 }
 
 var (
@@ -48,12 +52,12 @@ var windowFunctions = map[string]*windowFunction{
 	"DENSE_RANK":   {result: notNullLong, ranks: true},
 	"PERCENT_RANK": {result: notNullDouble, ranks: true},
 	"CUME_DIST":    {result: notNullDouble, ranks: true},
-	"NTILE":        {min: 1, max: 1, result: notNullLong},
-	"LAG":          {min: 1, max: 3},
-	"LEAD":         {min: 1, max: 3},
+	"NTILE":        {min: 1, max: 1, result: notNullLong, buckets: true},
+	"LAG":          {min: 1, max: 3, least: -math.MaxInt32}, // LAG by less than nothing is LEAD
+	"LEAD":         {min: 1, max: 3, least: -math.MaxInt32},
 	"FIRST_VALUE":  {min: 1, max: 1, framed: true},
 	"LAST_VALUE":   {min: 1, max: 1, framed: true},
-	"NTH_VALUE":    {min: 2, max: 2, framed: true},
+	"NTH_VALUE":    {min: 2, max: 2, framed: true, least: 1},
 }
 
 // windowCall binds f(..) OVER (..) and returns its placeholder.
@@ -118,7 +122,7 @@ func (x exprs) windowFunction(e *syntax.Call, fn *windowFunction, w *windowCall)
 	if len(e.Args) == 0 {
 		return nil
 	}
-	if e.Name == "NTILE" {
+	if fn.buckets {
 		n, err := x.wholeParam(e, 0, 1)
 		w.call.spec.Params = []any{n}
 		return err
@@ -130,11 +134,7 @@ func (x exprs) windowFunction(e *syntax.Call, fn *windowFunction, w *windowCall)
 	w.call.args = []expr.Expr{value}
 	w.call.typ = value.Type().OrNull(true)
 	if len(e.Args) > 1 {
-		least := int64(-math.MaxInt32) // LAG by less than nothing is LEAD
-		if e.Name == "NTH_VALUE" {
-			least = 1
-		}
-		n, err := x.wholeParam(e, 1, least)
+		n, err := x.wholeParam(e, 1, fn.least)
 		if err != nil {
 			return err
 		}
@@ -205,7 +205,7 @@ func (x exprs) window(e *syntax.Call, fn *windowFunction, w *windowCall) error {
 	if fn != nil && fn.ranks && len(w.order) == 0 {
 		return fault.InvalidSQL(e.Over.At, "RANK or DENSE_RANK functions require ORDER BY clause in window specification")
 	}
-	if over.Frame != nil && fn != nil && !fn.framed && e.Name != "NTILE" { // for NTILE a frame means nothing
+	if over.Frame != nil && fn != nil && !fn.framed && !fn.buckets {
 		return fault.InvalidSQL(over.Frame.At, "ROW/RANGE not allowed with RANK, DENSE_RANK or ROW_NUMBER functions")
 	}
 	return x.frame(over, fn, w)

@@ -7,7 +7,7 @@ import (
 )
 
 // bounds returns the bounds of a frame clause. A single bound is that and the current row; a
-// following one, unlike in the standard, is the upper, as in the reference.
+// following one, unlike in the standard, is the upper, as in Druid. See quirk Q010.
 func bounds(f *syntax.Frame) (start, end syntax.FrameBound) {
 	start, end = f.Start, f.End
 	if !f.Between {
@@ -46,8 +46,8 @@ func checkFrame(f *syntax.Frame, order []windowOrder) error {
 	return nil
 }
 
-// rangeHint is what the reference says of all frames of RANGE with an offset; here it holds where
-// values have no distance.
+// rangeHint is what Druid says of all frames of RANGE with an offset; here it holds where values
+// have no distance. See quirk Q010.
 const rangeHint = "Order By with RANGE clause currently supports only UNBOUNDED or CURRENT ROW. Use ROWS clause instead."
 
 // measurable reports whether values of type t have a distance.

@@ -14,6 +14,12 @@ import (
 	"github.com/hengedb/henge/internal/timeline"
 )
 
+// placedAt is refuse with the place in the context. The message, which clients know, does not name
+// it.
+func placedAt(at fault.Span, format string, args ...any) error {
+	return fault.WithPosition(refuse(format, args...), at)
+}
+
 // refuse is the error for an INSERT or REPLACE that can't be, without a place: the clause at fault
 // may be one that is missing.
 func refuse(format string, args ...any) *fault.Error {
@@ -89,11 +95,16 @@ func (b *binder) checkWrite(x *syntax.Insert, kind Kind) error {
 		return refuse("Operation [%s] cannot be run with a target column list, given [%s (`%s`)]", kind, joinIdents(x.Target.Parts),
 			strings.Join(names(x.Columns), "`, `"))
 	case x.PartitionedBy == nil:
-		return refuse("Operation [%s] requires a PARTITIONED BY to be explicitly defined, but none was found.", kind)
+		at := x.Span()
+		at.Line, at.Column = at.EndLine, at.EndColumn
+		missing := refuse("Operation [%s] requires a PARTITIONED BY to be explicitly defined, but none was found.", kind)
+		return fault.WithPosition(advised(missing,
+			"PARTITIONED BY DAY at the end of the statement, or HOUR, MONTH, YEAR; PARTITIONED BY ALL without a __time"), at)
 	case len(x.Query.OrderBy) > 0:
-		return refuse("Cannot use an ORDER BY clause on a Query of type [%s], use CLUSTERED BY instead", kind)
+		return placedAt(x.Query.OrderBy[0].X.Span(), "Cannot use an ORDER BY clause on a Query of type [%s], use CLUSTERED BY instead", kind)
 	case x.Replace && x.Overwrite == nil:
-		return refuse("Missing time chunk information in OVERWRITE clause for REPLACE. Use OVERWRITE WHERE <__time based condition> or " +
+		return placedAt(x.Target.Span(), "Missing time chunk information in OVERWRITE clause for REPLACE. "+
+			"Use OVERWRITE WHERE <__time based condition> or "+
 			"OVERWRITE ALL to overwrite the entire table.")
 	case b.settings.outerLimit >= 0:
 		return refuse("Context parameter [sqlOuterLimit] cannot be provided on operator [%s]", kind)
@@ -106,8 +117,8 @@ func (b *binder) checkWrite(x *syntax.Insert, kind Kind) error {
 	return nil
 }
 
-// backquoted prints an expression with names in backquotes, as the messages of the reference show
-// them.
+// backquoted prints an expression with names in backquotes, as the messages of Druid show them. See
+// quirk Q011.
 func backquoted(e syntax.Expr) string {
 	if n, ok := e.(*syntax.Name); ok {
 		return "`" + strings.Join(names(n.Parts), "`.`") + "`"
@@ -241,7 +252,7 @@ func namesIn(value any) []string {
 	return out
 }
 
-// granularityText shows a granularity as the reference's messages do.
+// granularityText shows a granularity as Druid's messages do. See quirk Q011.
 func granularityText(g chrono.Granularity) string {
 	if p, ok := g.Period(); ok {
 		return "{type=period, period=" + p.String() + ", timeZone=" + g.Zone().Name() + ", origin=null}"
@@ -366,7 +377,8 @@ func (b *binder) clusteredBy(x *syntax.Insert, rel *relational, w *plan.Write) e
 	return nil
 }
 
-// clusterName is how column c of CLUSTERED BY, which the statement writes as e, is shown: a number is the output column's name.
+// clusterName returns the name of column c of CLUSTERED BY, which is e in the statement: for a
+// number, the name of the output column.
 func clusterName(e syntax.Expr, c int, rel *relational) string {
 	switch x := e.(type) {
 	case *syntax.Number:
@@ -377,8 +389,9 @@ func clusterName(e syntax.Expr, c int, rel *relational) string {
 	return syntax.PrintQuoted(e)
 }
 
-// clusteredByHidden gives w the columns of a CLUSTERED BY that names more than output columns. It can name what an ORDER BY could: the query is
-// bound with it as its order, and what that sorts by becomes columns behind those that are stored.
+// clusteredByHidden adds to w the columns of a CLUSTERED BY that is not only over output columns.
+// It may contain the same expressions as an ORDER BY: the query is bound with it as its order, and
+// the sort keys become columns after the stored columns.
 func (b *binder) clusteredByHidden(x *syntax.Insert, w *plan.Write) error {
 	q := *x.Query
 	q.OrderBy = x.ClusteredBy

@@ -15,18 +15,17 @@ const (
 	End   = "end"
 )
 
-// Sequences are positions of a stream as the interface writes them: where tasks begin and end, and
-// how far a supervisor has published. Positions that are whole numbers are numbers there, others
-// text.
+// Sequences are positions of a stream in the form of the public interface: start and end of tasks,
+// and published positions of a supervisor. Integer positions are JSON numbers, others strings.
 type Sequences struct {
 	// Kind is Start or End; "" is End.
 	Kind string
 	// Stream is the name of the stream, or the pattern of topics.
 	Stream    string
 	Positions Positions
-	// Exclusive are the partitions whose record at a start was read already.
+	// Exclusive are the partitions whose record at the start was already read.
 	Exclusive []Partition
-	// Texts says that positions are written as text, as those of Kinesis are.
+	// Texts: positions are written as strings, as for Kinesis.
 	Texts bool
 }
 
@@ -119,8 +118,8 @@ func (s *Sequences) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// Plain writes positions as a JSON object from partitions to numbers, or to text where they are
-// none.
+// Plain writes positions as a JSON object from partitions to numbers, or to strings if they are not
+// numbers.
 func (p Positions) Plain() json.RawMessage {
 	text, err := json.Marshal(wireOf(p, false))
 	if err != nil { // maps of texts always encode
@@ -137,7 +136,7 @@ func (p Positions) MarshalJSON() ([]byte, error) {
 	return p.Plain(), nil
 }
 
-// UnmarshalJSON reads what Plain writes.
+// UnmarshalJSON reads the JSON of Plain.
 func (p *Positions) UnmarshalJSON(text []byte) error {
 	var w positionsWire
 	if err := json.Unmarshal(text, &w); err != nil {
@@ -153,8 +152,8 @@ func (p *Positions) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// Stored is how far the stream of a supervisor has been published: what the metastore keeps of it
-// beside the segments.
+// Stored contains the published positions of the stream of a supervisor, which the metastore stores
+// with the segments.
 type Stored struct {
 	// Type is the type of the stream.
 	Type string
@@ -166,10 +165,10 @@ type storedWire struct {
 	Partitions Sequences `json:"partitions"`
 }
 
-// MarshalJSON writes what the metastore keeps.
+// MarshalJSON writes the stored form.
 func (s Stored) MarshalJSON() ([]byte, error) { return json.Marshal(storedWire{s.Type, s.Sequences}) }
 
-// ParseStored reads what the metastore keeps; nothing is no positions.
+// ParseStored parses the stored form; an empty text has no positions.
 func ParseStored(text json.RawMessage) (Stored, error) {
 	var w storedWire
 	if len(text) == 0 || string(text) == "null" {
@@ -195,9 +194,9 @@ func (s Stored) Plus(kind, name string, positions Positions) Stored {
 	return out
 }
 
-// Of returns those positions of s that are of partitions of the stream of that name: all of them if
-// it is s's own. A topic that is read alone ("3") and as one of several ("topic:3") has the same
-// positions.
+// Of returns the positions of s for partitions of the stream with that name: all of them if it is
+// the stream of s. A topic has the same positions whether it is read alone ("3") or as one of
+// several ("topic:3").
 func (s Stored) Of(name string, isPattern bool, partitions []Partition) Positions {
 	out := Positions{}
 	for _, p := range partitions {
@@ -218,7 +217,7 @@ func (s Stored) Of(name string, isPattern bool, partitions []Partition) Position
 	return out
 }
 
-// Split divides the name of a partition of several topics at its last colon; the topic is "" where
+// Split divides the name of a partition of several topics at its last colon; the topic is "" if
 // there is only one.
 func (p Partition) Split() (topic, number string) {
 	for i := len(p) - 1; i >= 0; i-- {

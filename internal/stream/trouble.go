@@ -6,24 +6,24 @@ import (
 	"time"
 )
 
-// ConnectionError says that a stream can't be reached, or does not answer as it should: it may
-// pass, and who reads goes on with it. Errors of the settings are faults instead.
+// ConnectionError means that a stream is unreachable or responds incorrectly. It may be transient,
+// so readers continue. Errors of the settings are faults instead.
 type ConnectionError struct {
-	// Class names the kind of trouble as clients of the stream know it, for the errors that a
-	// supervisor shows: org.apache.kafka.common.errors.TimeoutException.
+	// Class is the name of the error in clients of the stream, for the errors that a supervisor shows:
+	// org.apache.kafka.common.errors.TimeoutException.
 	Class   string
 	Message string
 	// Cause is for the log.
 	Cause error
 }
 
-// Error does not name the class; who shows an error puts it before the message.
+// Error does not include the class; code that shows the error puts it before the message.
 func (e *ConnectionError) Error() string { return e.Message }
 
 // Unwrap returns the cause.
 func (e *ConnectionError) Unwrap() error { return e.Cause }
 
-// ClassOf returns the class and the message of what a stream failed with; "": err is not of a
+// ClassOf returns the class and the message of an error of a stream; "": err is not an error of a
 // stream.
 func ClassOf(err error) (class, message string) {
 	if e, ok := errors.AsType[*ConnectionError](err); ok {
@@ -35,10 +35,10 @@ func ClassOf(err error) (class, message string) {
 	return "", ""
 }
 
-// Lagger is a Source that knows how late a reader is by time: where positions have no distance
+// Lagger is a Source that determines the lag of a reader by time, for positions without a distance
 // (Kinesis).
 type Lagger interface {
-	// TimeLag returns how much older the record at each position is than the end of its partition;
-	// a partition that it can't tell of is not among them.
+	// TimeLag returns the age of the record at each position relative to the end of its partition;
+	// partitions with an unknown lag are omitted.
 	TimeLag(ctx context.Context, positions Positions) (map[Partition]time.Duration, error)
 }

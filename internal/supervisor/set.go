@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/jsontext"
@@ -27,10 +28,12 @@ type Store interface {
 type Set struct {
 	store Store
 	kinds map[string]Kind
+	// changing is held from the reading of a version to the writing of the one that follows it.
+	changing sync.Mutex
 }
 
 // New returns the supervisors of a store, of the given kinds by type.
-func New(store Store, kinds map[string]Kind) *Set { return &Set{store, kinds} }
+func New(store Store, kinds map[string]Kind) *Set { return &Set{store: store, kinds: kinds} }
 
 // Supervisor is one of a Set.
 type Supervisor struct {
@@ -77,6 +80,16 @@ func (s *Supervisor) ParseErrors(ctx context.Context) (any, error) {
 		return k.ParseErrors(ctx, s.Spec)
 	}
 	return []struct{}{}, nil
+}
+
+// Positions returns where it is in its stream; false if it reads none.
+func (s *Supervisor) Positions(ctx context.Context) (positions any, ok bool, err error) {
+	k, ok := s.kind.(Positioner)
+	if !ok {
+		return nil, false, nil
+	}
+	positions, err = k.Positions(ctx, s.Spec)
+	return positions, true, err
 }
 
 // ResetOffsets makes it go on elsewhere in its stream; one without a stream begins anew.
@@ -176,6 +189,8 @@ func (s *Set) Put(ctx context.Context, text json.RawMessage, keep bool, entry fu
 	if err := v.kind.Check(ctx, v.Spec); err != nil {
 		return nil, Change{}, err
 	}
+	s.changing.Lock()
+	defer s.changing.Unlock()
 	before, err := s.Find(ctx, v.ID())
 	if err != nil {
 		before = nil // what can't be read any more is replaced
@@ -307,6 +322,8 @@ func (s *Set) Find(ctx context.Context, id string) (*Supervisor, error) {
 // Suspend flips the flag of a supervisor and returns it as it is then; nil if there is none. One
 // that has the flag already is refused.
 func (s *Set) Suspend(ctx context.Context, id string, on bool) (*Supervisor, error) {
+	s.changing.Lock()
+	defer s.changing.Unlock()
 	v, err := s.Find(ctx, id)
 	if err != nil || v == nil {
 		return nil, err

@@ -63,6 +63,12 @@ type Statist interface {
 	ParseErrors(ctx context.Context, spec Spec) (any, error)
 }
 
+// Positioner is a Kind whose supervisors read a stream, and know where in it they are.
+type Positioner interface {
+	// Positions returns how far the stream goes and was read, and what a reset would make of that.
+	Positions(ctx context.Context, spec Spec) (any, error)
+}
+
 // OffsetResetter is a Kind whose supervisors go on elsewhere in their stream.
 type OffsetResetter interface {
 	// ResetOffsets takes the body of the request.

@@ -1,21 +1,22 @@
-// Package task gives the Overlord's queue: tasks are submitted, wait for locks and a slot, run as
-// goroutine trees, end once, and can be asked about for as long as their record is kept.
+// Package task implements the queue of the Overlord. A submitted task waits for locks and a slot,
+// runs as a tree of goroutines and ends once. Its record can be queried until it is deleted.
 //
-// The central types are Queue and Kind. A Kind knows one type of task (query_controller, compact,
-// kill, ...): how to get ready and how to run. The queue knows order, slots, states and what
-// survives a restart. What runs inside a task is elsewhere (package msq), as are locks and
-// publishing (package metastore) and the HTTP shapes (package api/tasks).
+// The central types are Queue and Kind. A Kind implements one type of task (query_controller,
+// compact, kill, ...): its preparation and its execution. The queue manages order, slots, states
+// and recovery after a restart. Elsewhere: the work of a task (package msq), locks and publishing
+// (package metastore), and HTTP (package api/tasks).
 //
 // Life of a task:
 //
 //	          locks granted        slot free
 //	WAITING ---------------> PENDING -------> RUNNING ---> SUCCESS | FAILED
 //	   |                        |                |
-//	   +------------------------+----------------+--> FAILED (shut down, refused, could not run)
+//	   +------------------------+----------------+--> FAILED (shut down, rejected, could not run)
 //
-// What holds:
+// Invariants:
 //  1. A task is acknowledged only after its record is in the metastore.
-//  2. A task ends once: the first of finishing and shutting down decides, and its record is final.
-//  3. After a restart each task without an end is taken up again under its id. Kinds make running twice harmless: publishing is one
-//     transaction that remembers the task.
+//  2. A task ends once: whichever of completion and shutdown comes first determines the final
+//     record.
+//  3. After a restart, each unfinished task continues under its id. Running a task twice is
+//     harmless: publishing is one transaction that records the task.
 package task

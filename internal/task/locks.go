@@ -2,11 +2,11 @@ package task
 
 import "context"
 
-// LockStore is a Store that knows which tasks hold locks.
+// LockStore is a Store that records which tasks hold locks.
 type LockStore interface {
 	// LockHolders returns the ids of the tasks that hold locks.
 	LockHolders(ctx context.Context) ([]string, error)
-	// ReleaseLocks ends the hold of a task on all its locks.
+	// ReleaseLocks releases all locks of a task.
 	ReleaseLocks(ctx context.Context, id string) error
 }
 
@@ -19,7 +19,7 @@ func (q *Queue) holders(ctx context.Context) map[string]bool {
 	}
 	ids, err := locks.LockHolders(ctx)
 	if err != nil {
-		q.o.Log.WarnContext(ctx, "the holders of locks can't be read", "error", err)
+		q.o.Log.WarnContext(ctx, "failed to read the holders of locks", "error", err)
 	}
 	for _, id := range ids {
 		out[id] = true
@@ -60,7 +60,7 @@ func (q *Queue) release(ctx context.Context, e *entry) {
 		return
 	}
 	if err := locks.ReleaseLocks(ctx, e.task.ID); err != nil {
-		q.o.Log.WarnContext(ctx, "the locks of a task that waits could not be released", "task", e.task.ID, "error", err)
+		q.o.Log.WarnContext(ctx, "failed to release the locks of a waiting task", "task", e.task.ID, "error", err)
 		return
 	}
 	q.mu.Lock()

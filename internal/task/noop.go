@@ -10,8 +10,8 @@ import (
 	"github.com/hengedb/henge/internal/jsontext"
 )
 
-// NoopType is the type of tasks that do nothing for a while: with them people try out slots,
-// priorities and shutdowns.
+// NoopType is the type of tasks that do nothing for a while, for tests of slots, priorities and
+// shutdowns.
 const NoopType = "noop"
 
 // KillType is the type of tasks that delete unused segments for good. Users and the Coordinator

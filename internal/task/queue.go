@@ -16,59 +16,62 @@ import (
 	"github.com/hengedb/henge/internal/obs"
 )
 
-// Kind knows one type of task. Its methods are called from several goroutines, for different tasks.
+// Kind implements one type of task. Its methods are called from several goroutines, for different
+// tasks.
 type Kind interface {
-	// Prepare tries to make the task ready to run, mostly by taking its locks. It returns false when
-	// the task must wait on, and an error when it never can run. It is asked again whenever another
-	// task ends, and now and then.
+	// Prepare prepares the task to run, usually by acquiring its locks. It returns false if the task
+	// must wait, and an error if it can never run. It is called again whenever another task ends, and
+	// periodically.
 	Prepare(ctx context.Context, t *Task) (ready bool, err error)
-	// Run does the work and returns when it is done and everything it started has ended. It stops soon
-	// after ctx is done; the cause of ctx is then a *Shutdown or the end of the process.
+	// Run runs the task and returns when it and everything it started has ended. It stops soon after
+	// ctx is done; the cause of ctx is then a *Shutdown or the end of the process.
 	Run(ctx context.Context, t *Task) error
-	// Release gives back what Prepare took. It is called once, after the end is recorded.
+	// Release reverts Prepare. It is called once, after the end is recorded.
 	Release(ctx context.Context, t *Task) error
 }
 
-// Shutdown is the cause of a running task's context when somebody ended the task.
+// Shutdown is the cause of the context of a running task that was shut down.
 type Shutdown struct{ Reason string }
 
 // Error returns the reason.
 func (s *Shutdown) Error() string { return s.Reason }
 
-// Store keeps the records of tasks.
+// Store stores the records of tasks.
 type Store interface {
-	// InsertTask records a new task; an id that exists is a fault with code entryAlreadyExists.
+	// InsertTask records a new task; an existing id is a fault with code entryAlreadyExists.
 	InsertTask(ctx context.Context, t *Task) error
-	// FinishTask records the end of a task. A task that has ended already keeps its first end.
+	// FinishTask records the end of a task. It does not change a task that has already ended.
 	FinishTask(ctx context.Context, s Status) error
-	// AssignTask notes who runs a task and returns the number of that run. From then on, what earlier
-	// runs write is refused.
+	// AssignTask records the process that runs a task and returns the number of the run. Writes of
+	// earlier runs are rejected from then on.
 	AssignTask(ctx context.Context, id string, r Runner) (run int64, err error)
-	// ActiveTasks returns the tasks without an end, oldest first.
+	// ActiveTasks returns the unfinished tasks, oldest first.
 	ActiveTasks(ctx context.Context) ([]Active, error)
 	// FindTask returns the record of a task, or nil.
 	FindTask(ctx context.Context, id string) (*Status, error)
-	// FinishedTasks returns ended tasks created at or after since (milliseconds), newest first.
+	// FinishedTasks returns finished tasks created at or after since (milliseconds), newest first.
 	FinishedTasks(ctx context.Context, since int64) ([]Status, error)
 }
 
 // Options are the settings of a Queue.
 type Options struct {
-	// Admit, if not nil, refuses tasks for what is no fault of theirs when they are submitted.
+	// Admit, if not nil, may reject valid tasks on submission.
 	Admit func(t *Task) error
-	// Capacity is how many tasks run at once; 0: 2.
+	// Ended, if not nil, is called for each recorded end of a task.
+	Ended func(s Status)
+	// Capacity is the number of tasks that run concurrently; 0: 2.
 	Capacity int
-	// MaxActive is how many tasks may be active; more are refused. 0: no limit.
+	// MaxActive is the maximum number of active tasks; further tasks are rejected. 0: no limit.
 	MaxActive int
-	// Retry is how often waiting tasks are asked again; 0: a second.
+	// Retry is the interval at which Prepare of waiting tasks is retried; 0: a second.
 	Retry time.Duration
-	// Location is what tasks show that run in this process.
+	// Location is the location of tasks in this process.
 	Location Location
-	// Fleet is the worker processes; nil, or while it has none: tasks run in this process.
-	Fleet Fleet
-	// Strategy says how tasks choose their worker; nil: those with the most room come first.
+	// Workers are the worker processes; if nil, or while there are none, tasks run in this process.
+	Workers WorkerPool
+	// Strategy chooses the worker of a task; nil: the worker with the most free slots.
 	Strategy func(ctx context.Context) (*Strategy, error)
-	// Meter is told how long tasks wait for locks, and for a slot; nil: nobody wants to know.
+	// Meter, if not nil, records the time that tasks wait for locks and for a slot.
 	Meter *obs.Meter
 	Clock clock.Clock
 	Log   *slog.Logger
@@ -90,8 +93,8 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Queue holds the active tasks of a cluster. Submit and the questions may be asked from any
-// goroutine while Run runs.
+// Queue contains the active tasks of a cluster. Its methods are safe for use by many goroutines
+// while Run runs.
 type Queue struct {
 	o     Options
 	store Store
@@ -130,6 +133,8 @@ type entry struct {
 	resumed bool                    // it had locks when this Run began: it ran before, and goes first
 	rests   time.Time               // it is not given to a worker before
 	apart   string                  // the group of a standing task; "": it takes a slot
+	trace   obs.Trace               // of the request that submitted it, as long as this process leads
+	traced  bool
 }
 
 // NewQueue returns a queue that runs the given kinds, by type.
@@ -139,13 +144,13 @@ func NewQueue(store Store, kinds map[string]Kind, o Options) *Queue {
 	return q
 }
 
-// Validator is a Kind that refuses what can't be run when it is submitted, instead of when it runs.
+// Validator is a Kind that rejects invalid tasks on submission instead of at run time.
 type Validator interface {
-	// Validate returns a fault that says what is wrong with a task.
+	// Validate returns a fault if a task is invalid.
 	Validate(t *Task) error
 }
 
-// Submit records a task and queues it. When it returns nil the task survives a crash.
+// Submit records a task and queues it. When it returns nil, the task survives a crash.
 func (q *Queue) Submit(ctx context.Context, t *Task) error {
 	kind, err := q.kind(t.Type)
 	if err != nil {
@@ -185,7 +190,8 @@ func (q *Queue) Submit(ctx context.Context, t *Task) error {
 	if err := q.store.InsertTask(ctx, t); err != nil {
 		return err
 	}
-	q.add(Active{Task: t})
+	q.o.Log.InfoContext(ctx, "task accepted", "task", t.ID, "type", t.Type, "datasource", t.DataSource)
+	q.add(ctx, Active{Task: t})
 	q.nudge()
 	return nil
 }
@@ -195,11 +201,12 @@ func (q *Queue) kind(name string) (Kind, error) {
 	if kind := q.kinds[name]; kind != nil {
 		return kind, nil
 	}
-	return nil, fault.InvalidInput("Task type [%s] is unknown; known types are %v", name, slices.Sorted(maps.Keys(q.kinds)))
+	known := slices.Sorted(maps.Keys(q.kinds))
+	return nil, fault.InvalidInput("Task type [%s] is unknown; known types are %v%s", name, known, fault.DidYouMean(name, known))
 }
 
 // add queues a task, or returns nil if it is there already.
-func (q *Queue) add(a Active) *entry {
+func (q *Queue) add(ctx context.Context, a Active) *entry {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if _, ok := q.mu.active[a.Task.ID]; ok {
@@ -207,6 +214,7 @@ func (q *Queue) add(a Active) *entry {
 	}
 	e := &entry{task: a.Task, queued: clock.Millis(q.o.Clock), ended: make(chan struct{}), run: a.Run}
 	e.since, e.apart = e.queued, q.apart(a.Task)
+	e.trace, e.traced = obs.TraceOf(ctx)
 	q.mu.active[a.Task.ID] = e
 	q.mu.order = append(q.mu.order, e)
 	return e
@@ -231,7 +239,7 @@ func (q *Queue) left(ctx context.Context) ([]Active, error) {
 		if !isAway(err) {
 			return nil, fmt.Errorf("reading the active tasks: %w", err)
 		}
-		q.o.Log.WarnContext(ctx, "the active tasks can't be read; they are asked for again", "error", err)
+		q.o.Log.WarnContext(ctx, "failed to read the active tasks; retrying", "error", err)
 		if err := q.o.Clock.Sleep(ctx, q.o.Retry); err != nil {
 			return nil, err
 		}
@@ -244,9 +252,9 @@ func isAway(err error) bool {
 	return f != nil && f.Category == fault.CategoryServiceUnavailable
 }
 
-// Run takes up the tasks that have no end and works on the queue until ctx is done; then it stops
-// what runs in this process, without ending it: those tasks go on after the next start. What
-// workers run goes on.
+// Run resumes the unfinished tasks and processes the queue until ctx is done. It then stops the
+// tasks of this process without ending them: they continue after the next start. Tasks on workers
+// continue.
 func (q *Queue) Run(ctx context.Context) error {
 	q.mu.Lock()
 	q.mu.closed, q.mu.life = false, ctx
@@ -261,13 +269,13 @@ func (q *Queue) Run(ctx context.Context) error {
 	}
 	holders := q.holders(ctx)
 	for _, a := range left {
-		e := q.add(a)
+		e := q.add(ctx, a)
 		if e == nil {
 			continue
 		}
 		e.resumed = holders[a.Task.ID]
 		q.o.Log.InfoContext(ctx, "task resumed", "task", a.Task.ID, "datasource", a.Task.DataSource)
-		if a.Runner.Process != "" && q.o.Fleet != nil {
+		if a.Runner.Process != "" && q.o.Workers != nil {
 			q.adopt(ctx, e, a.Runner)
 		}
 	}
@@ -275,8 +283,8 @@ func (q *Queue) Run(ctx context.Context) error {
 	defer ticker.Stop()
 	for {
 		var workers <-chan struct{}
-		if q.o.Fleet != nil {
-			workers = q.o.Fleet.Changed()
+		if q.o.Workers != nil {
+			workers = q.o.Workers.Changed()
 		}
 		q.step(ctx)
 		select {
@@ -339,7 +347,7 @@ func (q *Queue) prepare(ctx context.Context, e *entry) bool {
 	case ctx.Err() != nil:
 		return false
 	case err != nil && isAway(err): // the metastore will be back
-		q.o.Log.WarnContext(ctx, "a task could not be made ready; retrying", "task", e.task.ID, "error", err)
+		q.o.Log.WarnContext(ctx, "failed to make a task ready; retrying", "task", e.task.ID, "error", err)
 		return false
 	case err != nil:
 		q.finish(ctx, e, err)
@@ -405,13 +413,14 @@ func (q *Queue) startHere(ctx context.Context, e *entry) bool {
 	if e.state != Pending || e.stop != nil {
 		return true
 	}
-	taskCtx, cancel := context.WithCancelCause(metastore.Patient(ctx))
+	taskCtx, cancel := context.WithCancelCause(metastore.Patient(e.within(ctx)))
 	q.waitedLocked(e)
 	e.state, e.cancel, e.started = Running, cancel, clock.Millis(q.o.Clock)
 	q.running.Go(func() {
 		defer q.nudge()
 		err := q.claim(taskCtx, e)
 		if err == nil {
+			q.o.Log.InfoContext(taskCtx, "task started", "task", e.task.ID, "datasource", e.task.DataSource)
 			err = Execute(taskCtx, q.kinds[e.task.Type], e.task)
 		}
 		cancel(nil)
@@ -425,6 +434,14 @@ func (q *Queue) startHere(ctx context.Context, e *entry) bool {
 		q.finish(context.WithoutCancel(ctx), e, err)
 	})
 	return true
+}
+
+// within returns ctx in the trace of the request that submitted the task.
+func (e *entry) within(ctx context.Context) context.Context {
+	if !e.traced {
+		return ctx
+	}
+	return obs.WithTrace(ctx, e.trace)
 }
 
 // claim makes what a worker still writes that had the task before worthless.
@@ -462,7 +479,7 @@ func (q *Queue) finish(ctx context.Context, e *entry, err error) {
 		q.remove(ctx, e, s, err)
 		return
 	}
-	q.o.Log.ErrorContext(ctx, "the end of a task could not be recorded; retrying", "task", e.task.ID, "error", recordErr)
+	q.o.Log.ErrorContext(ctx, "failed to record the end of a task; retrying", "task", e.task.ID, "error", recordErr)
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.mu.closed {
@@ -484,14 +501,13 @@ func (q *Queue) finish(ctx context.Context, e *entry, err error) {
 func (q *Queue) remove(ctx context.Context, e *entry, s Status, err error) {
 	if kind := q.kinds[e.task.Type]; kind != nil {
 		if releaseErr := kind.Release(ctx, e.task); releaseErr != nil {
-			q.o.Log.ErrorContext(ctx, "the locks of a task could not be released", "task", e.task.ID, "error", releaseErr)
+			q.o.Log.ErrorContext(ctx, "failed to release the locks of a task", "task", e.task.ID, "error", releaseErr)
 		}
 	}
-	level := slog.LevelInfo
-	if s.State == Failed {
-		level = slog.LevelWarn
+	if q.o.Ended != nil {
+		q.o.Ended(s)
 	}
-	q.o.Log.Log(ctx, level, "task ended", "task", e.task.ID, "status", s.State.StatusCode(), "ms", s.Duration, "error", err)
+	s.Log(ctx, q.o.Log, err, "datasource", e.task.DataSource)
 	q.mu.Lock()
 	e.state = s.State
 	q.mu.ended = clock.Millis(q.o.Clock)
@@ -504,15 +520,15 @@ func (q *Queue) remove(ctx context.Context, e *entry, s Status, err error) {
 	close(e.ended)
 }
 
-// Message returns what a task's status says of its failure: the message a user may see, behind the
-// code of the fault.
+// Message returns the message of a failure in the status of a task: the code of the fault, followed
+// by its public message.
 func Message(err error) string {
 	f := fault.Find(err)
 	if f == nil {
 		if errors.Is(err, context.Canceled) {
 			return "Shutdown request from user"
 		}
-		return err.Error()
+		return fault.Words(err)
 	}
 	switch f.Code {
 	case "invalidInput", "general", "internalServerError", "unsupported", "legacyQueryException", "notFound", "conflict", "":
@@ -522,8 +538,7 @@ func Message(err error) string {
 }
 
 // Stop ends a task: it is recorded as failed with the reason. It waits until the end is recorded or
-// ctx is done. Tasks that have ended already, or are unknown, are left alone; found tells whether
-// the task is known at all.
+// ctx is done. It ignores finished and unknown tasks; found reports whether the task is known.
 func (q *Queue) Stop(ctx context.Context, id, reason string) (found bool, err error) {
 	q.mu.Lock()
 	e := q.mu.active[id]
@@ -550,7 +565,7 @@ func (q *Queue) Stop(ctx context.Context, id, reason string) (found bool, err er
 	}
 }
 
-// StopAll ends all active tasks of a datasource and returns how many there were.
+// StopAll ends all active tasks of a datasource and returns their number.
 func (q *Queue) StopAll(ctx context.Context, dataSource, reason string) (int, error) {
 	n := 0
 	for _, s := range q.Active() {
@@ -577,7 +592,7 @@ func (q *Queue) Find(ctx context.Context, id string) (*Status, error) {
 	return q.store.FindTask(ctx, id)
 }
 
-// Active returns the tasks without an end, oldest first.
+// Active returns the unfinished tasks, oldest first.
 func (q *Queue) Active() []Status {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -590,13 +605,13 @@ func (q *Queue) Active() []Status {
 	return out
 }
 
-// Finished returns ended tasks created at or after since, newest first.
+// Finished returns finished tasks created at or after since, newest first.
 func (q *Queue) Finished(ctx context.Context, since int64) ([]Status, error) {
 	return q.store.FinishedTasks(ctx, since)
 }
 
-// Known returns both, a task that ends meanwhile among those that have ended: a task is in one of
-// them all the time.
+// Known returns both lists consistently: a task that ends meanwhile is in the list of finished
+// tasks.
 func (q *Queue) Known(ctx context.Context, since int64) (finished, active []Status, err error) {
 	active = q.Active() // first: what is not active any more is in the store
 	if finished, err = q.Finished(ctx, since); err != nil {
@@ -614,7 +629,7 @@ func Unfinished(active, finished []Status) []Status {
 	return slices.DeleteFunc(active, func(s Status) bool { return ended[s.Task.ID] })
 }
 
-// Capacity returns how many tasks run at once, and Used how many do now.
+// Capacity returns the number of slots, and Used the number of used slots.
 func (q *Queue) Capacity() int {
 	workers := q.Workers()
 	if len(workers) == 0 {
@@ -627,8 +642,8 @@ func (q *Queue) Capacity() int {
 	return total
 }
 
-// Enable lets this process take tasks, or not: those that run go on, others wait. It holds until
-// the process ends.
+// Enable enables or disables this process for tasks: running tasks continue, others wait. The
+// setting lasts until the process ends.
 func (q *Queue) Enable(on bool) {
 	q.mu.Lock()
 	q.mu.paused = !on
@@ -636,7 +651,7 @@ func (q *Queue) Enable(on bool) {
 	q.nudge()
 }
 
-// Enabled reports whether anybody takes tasks.
+// Enabled reports whether any process accepts tasks.
 func (q *Queue) Enabled() bool {
 	if workers := q.Workers(); len(workers) > 0 {
 		return slices.ContainsFunc(workers, func(w Worker) bool { return w.Enabled })
@@ -646,8 +661,8 @@ func (q *Queue) Enabled() bool {
 	return !q.mu.paused
 }
 
-// Ended returns a channel that is closed when the next task has ended: a slot is free then, and
-// perhaps locks are.
+// Ended returns a channel that is closed when the next task has ended, so that a slot and possibly
+// locks are free.
 func (q *Queue) Ended() <-chan struct{} {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -660,22 +675,22 @@ type End struct {
 	State            State
 }
 
-// Ends returns how many tasks ended since the start, by how they did.
+// Ends returns the number of tasks that ended since the start, by kind of end.
 func (q *Queue) Ends() map[End]int64 {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return maps.Clone(q.mu.ends)
 }
 
-// LastEnded returns when the last task ended, in milliseconds since the epoch; 0: none has since
-// the start.
+// LastEnded returns the time when the last task ended, in milliseconds since the epoch; 0: none has
+// ended since the start.
 func (q *Queue) LastEnded() int64 {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.mu.ended
 }
 
-// Used returns how many slots are taken now.
+// Used returns the number of used slots.
 func (q *Queue) Used() int {
 	used := 0
 	for _, e := range q.inState(Running) {

@@ -14,17 +14,16 @@ import (
 
 // Completer is a Kind whose tasks are submitted as JSON.
 type Completer interface {
-	// Complete checks the members of a task and adds those that were left out.
+	// Complete validates the members of a task and adds missing ones.
 	Complete(fields map[string]json.RawMessage) error
 }
 
-// Prioritizer is a Kind whose tasks have a priority of their own unless they say another one.
+// Prioritizer is a Kind with its own default priority of tasks.
 type Prioritizer interface {
 	DefaultPriority() int
 }
 
-// Read makes a task of the JSON that a user submits: with an id, a group and a context if it came
-// without.
+// Read parses the JSON of a submitted task, and adds a missing id, group and context.
 func (q *Queue) Read(body []byte) (*Task, error) {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(body, &fields); err != nil {

@@ -1,14 +1,14 @@
 package task
 
-// Standing is a Kind whose tasks run until somebody ends them, and mostly wait, as those do that
-// read streams. They take no slots, so that they do not keep others from running, and tasks of one
-// group (replicas) run in different processes.
+// Standing is a Kind whose tasks run until they are ended, and mostly wait, such as tasks that read
+// streams. They do not use slots, so that they do not block other tasks, and tasks of one group
+// (replicas) run in different processes.
 type Standing interface {
-	// Apart names the group of a task; "": it is an ordinary one.
+	// Apart returns the group of a task; "": it is an ordinary task.
 	Apart(t *Task) string
 }
 
-// Allocating is a Kind whose tasks share promised segment ids.
+// Allocating is a Kind whose tasks share allocated segment ids.
 type Allocating interface {
 	// Allocator returns Task.Allocator.
 	Allocator(t *Task) string

@@ -8,27 +8,27 @@ import (
 	"strings"
 )
 
-// Strategy is how tasks choose their worker (spec/cluster.md, section 14.2). The zero value prefers
-// the worker with the most room.
+// Strategy chooses the workers of tasks. The zero value prefers the worker with the most free
+// slots.
 type Strategy struct {
-	// Fill prefers the worker with the least room that still has some.
+	// Fill prefers the worker with the fewest, but at least one, free slots.
 	Fill bool
-	// Affinity names, by datasource, the workers (host:port) that run its tasks, and those of no
-	// other. Strong tasks wait for one of them.
+	// Affinity lists, by datasource, the workers (host:port) that run only its tasks. With strong
+	// affinity, its tasks wait for one of them.
 	Affinity       map[string][]string
 	StrongAffinity bool
-	// Categories are the worker categories that tasks want, by their type. Strong ones wait for a
-	// worker of the category.
+	// Categories are the preferred worker categories by type of task. With strong assignment, tasks
+	// wait for a worker of the category.
 	Categories     map[string]Category
 	StrongCategory bool
-	// MaxSlots and MaxRatio bound the slots that tasks of a type take, the latter as a part of all.
+	// MaxSlots and MaxRatio limit the slots of tasks of a type, the latter as a fraction of all slots.
 	MaxSlots map[string]int
 	MaxRatio map[string]float64
 }
 
-// Category is the category of workers that tasks of a type want.
+// Category is the preferred category of workers for tasks of a type.
 type Category struct {
-	// Default is that of datasources that are not in DataSources; empty: any.
+	// Default is the category of datasources that are not in DataSources; empty: any.
 	Default     string            `json:"defaultCategory"`
 	DataSources map[string]string `json:"categoryAffinity"`
 }

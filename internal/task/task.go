@@ -13,22 +13,23 @@ import (
 	"github.com/hengedb/henge/internal/timeline"
 )
 
-// Task is what was submitted. It does not change.
+// Task is a submitted task. It is immutable.
 type Task struct {
 	ID, GroupID, Type, DataSource string
 	// Created is in milliseconds since the epoch.
 	Created int64
-	// Priority decides who waits for whom: more goes first, but for what has waited long (turn.go).
+	// Priority determines the order of tasks: a higher priority is first, except for tasks that have
+	// waited long (turn.go).
 	Priority int
-	// Allocator names the tasks that share promised segment ids; empty: the id.
+	// Allocator identifies the tasks that share allocated segment ids; empty: the id.
 	Allocator string
 	// Owner is the identity that submitted it; "" when there is no authentication.
 	Owner string
-	// Payload is the task as the interface shows it, with id and type.
+	// Payload is the task in the form of the public interface, with id and type.
 	Payload json.RawMessage
 }
 
-// State is where a task is in its life.
+// State is the state of a task.
 type State uint8
 
 // The states of a task, in their order.
@@ -40,7 +41,7 @@ const (
 	Failed
 )
 
-// Done reports whether s is an end.
+// Done reports whether s is final.
 func (s State) Done() bool { return s >= Succeeded }
 
 // StatusCode is RUNNING, SUCCESS or FAILED.
@@ -67,19 +68,19 @@ func (s State) RunnerStatusCode() string {
 	return "NONE"
 }
 
-// Location is where a task runs; the zero Location is unknown.
+// Location is the location of a task; the zero Location is unknown.
 type Location struct {
 	Host string
-	// Port is that of plain HTTP, TLSPort that of HTTPS; 0: there is none.
+	// Port is the port of plain HTTP, TLSPort the port of HTTPS; 0: not open.
 	Port, TLSPort int
 }
 
-// Address returns host:port, of HTTPS where there is a port for it.
+// Address returns host:port, of HTTPS if its port is open.
 func (l Location) Address() string {
 	return net.JoinHostPort(l.Host, strconv.Itoa(cmp.Or(l.TLSPort, l.Port)))
 }
 
-// URL returns the address in front of paths.
+// URL returns the base URL.
 func (l Location) URL() string {
 	if l.TLSPort > 0 {
 		return "https://" + l.Address()
@@ -87,7 +88,7 @@ func (l Location) URL() string {
 	return "http://" + l.Address()
 }
 
-// Status is what is known of a task now.
+// Status is the current status of a task.
 type Status struct {
 	Task     *Task
 	State    State
@@ -99,8 +100,8 @@ type Status struct {
 
 const maxErrorLength = 1024
 
-// NewID makes an id for a task that came without: type, datasource, eight random letters, the
-// interval if the task has one, and the time.
+// NewID returns an id for a task without one: type, datasource, eight random letters, the interval
+// if the task has one, and the time.
 func NewID(kind, dataSource string, span *chrono.Interval, now int64) string {
 	var random [8]byte
 	_, _ = rand.Read(random[:]) // never fails
@@ -114,8 +115,7 @@ func NewID(kind, dataSource string, span *chrono.Interval, now int64) string {
 	return id + chrono.FormatMillis(now, chrono.UTC)
 }
 
-// CheckName tests a datasource name or task id against the rules of the interface. field names it
-// in the error.
+// CheckName validates a datasource name or task id. field is its name in the error.
 func CheckName(field, name string) error {
 	if field == "dataSource" {
 		if refusal := timeline.DataSourceRefusal(field, name); refusal != "" {

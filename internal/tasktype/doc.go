@@ -1,9 +1,8 @@
-// Package tasktype gives what the types of tasks share: Files, the reports and logs that tasks
-// leave in deep storage, Logged, which writes a task's log, Metadata, the metastore in the words of
-// package msq, and the small rules of a run (is it interrupted, which run is it, when are its
-// segments loaded).
+// Package tasktype contains the code that the types of tasks share: Files, the reports and logs of
+// tasks in deep storage; Logged, which writes the log of a task; Metadata, the metastore in the
+// interface of package msq; and rules of a run (interruption, run number, waiting for segments to
+// load).
 //
 // Each type of task is a package below: sqltask (INSERT, REPLACE and statements), batch (native
-// loads and compaction), imports, kill, move. Queueing and the choice of workers are in package
-// task.
+// loads and compaction), imports, kill, move. Package task queues tasks and chooses workers.
 package tasktype

@@ -19,48 +19,50 @@ import (
 	"github.com/hengedb/henge/internal/timeline"
 )
 
-// Env is what the tasks of a process work with, whatever their type. One is made for a process, and
-// is not changed once tasks run.
+// Env is the environment of the tasks of a process, whatever their type. A process has one Env,
+// which does not change after tasks have started.
 type Env struct {
 	Broker    *broker.Broker
 	Metastore *metastore.Store
 	Published *timeline.Published
 	Deep      deepstore.Store
-	// Files keeps reports and logs.
+	// Files stores reports and logs.
 	Files *Files
 	// Loads waits until segments are loaded.
 	Loads AwaitLoad
-	// Access says what input sources may touch, Exports where INSERT INTO EXTERN may write.
+	// Access defines what input sources may read, Exports where INSERT INTO EXTERN may write.
 	Access  *ingest.Access
-	Exports *export.Places
-	// Durable allows intermediate data in deep storage.
+	Exports *export.Destinations
+	// Durable allows intermediate results in deep storage.
 	Durable bool
-	// Join finds workers that do parts of a task; nil: there are none.
+	// Join finds workers for parts of a task; nil: there are none.
 	Join Join
 	// Open opens segments of datasources that tasks read.
 	Open OpenSegment
-	// Rows returns what reads the rows of a part that another process describes (msq.PartJob.Rows).
+	// Rows returns the row source of a part that another process describes (msq.PartJob.Rows).
 	Rows func(ctx context.Context, text json.RawMessage, env *exec.Env) (msq.RowSource, error)
 	// FaultPoint is msq.Deps.FaultPoint.
 	FaultPoint func(step string) error
-	// TempDir is for intermediate data. Memory bounds what tasks hold, Disk what they write there.
+	// TempDir is the directory of intermediate data. Memory limits the memory of tasks, Disk the bytes
+	// that they write to TempDir.
 	TempDir      string
 	Memory, Disk *budget.Budget
 	// Threads is the number of cores that a task may use; 0: all.
 	Threads int
-	// Host is host:port of the worker.
+	// Host is the host:port of the worker.
 	Host string
-	// Meter is told what tasks read and publish; nil: nobody is.
+	// Meter counts what tasks read and publish; may be nil.
 	Meter *obs.Meter
 	Clock clock.Clock
 	Log   *slog.Logger
 }
 
 // Join is msq.Deps.Join.
-type Join = func(ctx context.Context, job msq.PartJob, frame func(id string, number int) ([]byte, error)) msq.Help
+type Join = func(ctx context.Context, job msq.PartJob, frame func(id string, number int) ([]byte, error)) msq.Session
 
-// Deps returns what a job of this process needs, that of a run of a task. meta decides over locks
-// and publishes; the tables are those of env. Who runs a statement adds Segments, Exports and Join.
+// Deps returns the dependencies of a job of this process, for the task run in ctx. meta grants
+// locks and publishes segments; the tables are the tables of env. Callers that run a statement add
+// Segments, Exports and Join.
 func (e *Env) Deps(ctx context.Context, meta msq.Metastore, env *exec.Env) msq.Deps {
 	deps := e.partDeps(env)
 	deps.Tables, deps.System, deps.Metastore, deps.Loads = env.Tables, env.System, meta, NewLoads(e.Loads)
@@ -76,8 +78,8 @@ func (e *Env) partDeps(env *exec.Env) msq.Deps {
 	}
 }
 
-// Follow returns what does parts of a job that another process controls, and what frees it when
-// that is closed.
+// Follow returns a runner for parts of a job that another process controls, and a function that
+// frees its resources after it is closed.
 func (e *Env) Follow(ctx context.Context, job msq.PartJob, read msq.ReadFrame) (*msq.Follower, func(), error) {
 	zone := chrono.UTC
 	if job.Zone != "" {

@@ -3,6 +3,8 @@ package tasktype
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -10,62 +12,82 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/hengedb/henge/internal/deepstore"
 	"github.com/hengedb/henge/internal/msq"
 	"github.com/hengedb/henge/internal/secret"
 )
 
-// Files keeps what tasks leave behind in deep storage, under tasks/ID/: reports and logs. While a
-// task runs its log is a file of the worker. The rows of queries are kept by package msq.
+// Files stores the reports and logs of tasks in deep storage, under tasks/ID/. The log of a running
+// task is a file of its worker. Package msq stores the rows of queries.
 type Files struct {
 	o       FilesOptions
 	live    []Live
 	letters []Letters
-	far     Far // nil: all tasks run in this process
+	remote  RemoteFiles // nil: all tasks run in this process
 }
 
-// FilesOptions say where files are.
+// FilesOptions are the locations of files.
 type FilesOptions struct {
 	Store deepstore.Store
-	// Dir holds the logs of running tasks. It exists.
+	// Dir is the directory of the logs of running tasks. It must exist.
 	Dir string
-	// Alone says that what is interrupted in this process goes on in it after a restart.
+	// Alone says that tasks interrupted in this process resume in this process after a restart.
 	Alone bool
-	// Current returns a fault when the run of a task that ctx belongs to is not its newest: what it
-	// leaves is not kept.
+	// Current returns a fault if the task run that ctx belongs to is not the latest run of the task.
+	// The files of such a run are not stored.
 	Current func(ctx context.Context) error
 }
 
-// Far reads what tasks that run in other processes have left behind so far. A nil reader means that
-// there is nothing.
-type Far interface {
+// RemoteFiles reads the files of tasks that run in other processes. A nil reader means that the
+// file does not exist.
+type RemoteFiles interface {
 	Report(ctx context.Context, id string, alias bool) (io.ReadCloser, error)
 	Log(ctx context.Context, id string, offset int64) (io.ReadCloser, error)
 	DeadLetters(ctx context.Context, id string) (io.ReadCloser, error)
 }
 
-// Letters returns the records that a running task could not read; nil: it knows of none.
+// Letters returns the records that a running task could not parse; nil: the task is unknown.
 type Letters func(id string) (io.ReadCloser, error)
 
-// AddDeadLetters adds a source of records that running tasks could not read. All are added before
-// the first is asked.
+// AddDeadLetters adds a source of records that running tasks could not parse. All sources must be
+// added before the first read.
 func (f *Files) AddDeadLetters(letters Letters) { f.letters = append(f.letters, letters) }
 
-// Live returns the report of a running task as JSON in the shapes of a product name; nil: it knows
-// of no such.
+// Live returns the report of a running task as JSON, with the names of Druid if alias is set; nil:
+// the task is unknown.
 type Live func(id string, alias bool) []byte
 
-// AddLive adds a source of reports of running tasks. All are added before the first is asked.
+// AddLive adds a source of reports of running tasks. All sources must be added before the first
+// read.
 func (f *Files) AddLive(live Live) { f.live = append(f.live, live) }
 
-// NewFiles returns the files of tasks.
+// NewFiles returns the file store of tasks.
 func NewFiles(o FilesOptions) *Files { return &Files{o: o} }
 
-// SetFar says how tasks in other processes are asked. It is set before the first question.
-func (f *Files) SetFar(far Far) { f.far = far }
+// SetRemote sets the reader of files in other processes. It must be called before the first read.
+func (f *Files) SetRemote(remote RemoteFiles) { f.remote = remote }
 
-func taskKey(id, name string) string { return "tasks/" + url.PathEscape(id) + "/" + name }
+func taskKey(id, name string) string { return "tasks/" + fileName(id) + "/" + name }
+
+const (
+	// maxNameBytes is what file systems take, with room for an ending.
+	maxNameBytes = 250
+	hashed       = "sha256~"
+)
+
+// fileName is the id of a task as the name of a file. Ids hold names of datasources, whose letters
+// take up to nine bytes each when they are escaped: those that get too long are hashed, and those
+// that look as if they were.
+func fileName(id string) string {
+	name := url.PathEscape(id)
+	if len(name) <= maxNameBytes && !strings.HasPrefix(name, hashed) {
+		return name
+	}
+	sum := sha256.Sum256([]byte(id))
+	return hashed + hex.EncodeToString(sum[:])
+}
 
 // read opens an object as a stream; nil if it is not there.
 func (f *Files) read(ctx context.Context, key string) (io.ReadCloser, error) {
@@ -87,13 +109,13 @@ type objectReader struct {
 // Close closes the object.
 func (r *objectReader) Close() error { return r.o.Close() }
 
-// Report returns the report of a running or an ended task.
+// Report returns the report of a running or a completed task.
 func (f *Files) Report(ctx context.Context, id string, alias bool) (io.ReadCloser, error) {
 	if report := f.LiveReport(id, alias); report != nil {
 		return io.NopCloser(bytes.NewReader(report)), nil
 	}
-	if f.far != nil {
-		if report, err := f.far.Report(ctx, id, alias); report != nil || err != nil {
+	if f.remote != nil {
+		if report, err := f.remote.Report(ctx, id, alias); report != nil || err != nil {
 			return report, err
 		}
 	}
@@ -110,13 +132,13 @@ func (f *Files) LiveReport(id string, alias bool) []byte {
 	return nil
 }
 
-// Log returns the log of a task from offset; a negative one counts from the end.
+// Log returns the log of a task from offset. A negative offset counts from the end.
 func (f *Files) Log(ctx context.Context, id string, offset int64) (io.ReadCloser, error) {
 	if running, err := f.LiveLog(id, offset); running != nil || err != nil {
 		return running, err
 	}
-	if f.far != nil {
-		if running, err := f.far.Log(ctx, id, offset); running != nil || err != nil {
+	if f.remote != nil {
+		if running, err := f.remote.Log(ctx, id, offset); running != nil || err != nil {
 			return running, err
 		}
 	}
@@ -154,22 +176,22 @@ func from(offset, size int64) int64 {
 	return min(offset, size)
 }
 
-func (f *Files) logPath(id string) string { return filepath.Join(f.o.Dir, url.PathEscape(id)+".log") }
+func (f *Files) logPath(id string) string { return filepath.Join(f.o.Dir, fileName(id)+".log") }
 
-// DeadLetters returns the records that a running or an ended task could not read, one a line.
+// DeadLetters returns the records that a running or a completed task could not parse, one per line.
 func (f *Files) DeadLetters(ctx context.Context, id string) (io.ReadCloser, error) {
 	if running, err := f.LiveDeadLetters(id); running != nil || err != nil {
 		return running, err
 	}
-	if f.far != nil {
-		if running, err := f.far.DeadLetters(ctx, id); running != nil || err != nil {
+	if f.remote != nil {
+		if running, err := f.remote.DeadLetters(ctx, id); running != nil || err != nil {
 			return running, err
 		}
 	}
 	return f.read(ctx, taskKey(id, deadLetters))
 }
 
-// LiveDeadLetters returns those of a task that runs in this process, or nil.
+// LiveDeadLetters returns the records that a task of this process could not parse, or nil.
 func (f *Files) LiveDeadLetters(id string) (io.ReadCloser, error) {
 	for _, letters := range f.letters {
 		if running, err := letters(id); running != nil || err != nil {
@@ -182,7 +204,7 @@ func (f *Files) LiveDeadLetters(id string) (io.ReadCloser, error) {
 // deadLetters is the name of the file of records that a task could not read.
 const deadLetters = "dead-letters.jsonl"
 
-// PutDeadLetters keeps the records that an ended task could not read.
+// PutDeadLetters stores the records that a completed task could not parse.
 func (f *Files) PutDeadLetters(ctx context.Context, id string, letters io.Reader) error {
 	if err := f.o.Current(ctx); err != nil {
 		return err
@@ -190,8 +212,8 @@ func (f *Files) PutDeadLetters(ctx context.Context, id string, letters io.Reader
 	return f.put(ctx, taskKey(id, deadLetters), letters)
 }
 
-// PutReport keeps the report of an ended task. A report that is there already stays: the task had
-// ended before.
+// PutReport stores the report of a completed task. It does not overwrite an existing report,
+// because the task had already completed then.
 func (f *Files) PutReport(ctx context.Context, id string, report io.Reader) error {
 	if err := f.o.Current(ctx); err != nil {
 		return err
@@ -199,7 +221,7 @@ func (f *Files) PutReport(ctx context.Context, id string, report io.Reader) erro
 	return f.put(ctx, taskKey(id, "report.json"), secret.HeldBy(ctx).Reader(report))
 }
 
-// Drop deletes what an ended task has left behind, the rows of its query, too.
+// Drop deletes the files of a completed task, including the rows of its query.
 func (f *Files) Drop(ctx context.Context, id string) error {
 	return errors.Join(f.o.Store.Delete(ctx, taskKey(id, "report.json"), taskKey(id, "log"), taskKey(id, deadLetters)),
 		msq.DeleteResults(ctx, f.o.Store, id))

@@ -72,6 +72,29 @@ func TestLogsOfRunningAndEndedTasks(t *testing.T) {
 	}
 }
 
+// Files of tasks are where earlier releases put them, as far as these could: ids whose escaped form
+// is too long for a file had none.
+func TestFileNames(t *testing.T) {
+	seen := map[string]string{}
+	for id, want := range map[string]string{
+		"query-1": "query-1", "index_a b": "index_a%20b", `index_a\b`: "index_a%5Cb", strings.Repeat("x", 250): strings.Repeat("x", 250),
+		strings.Repeat("x", 251): hashed, strings.Repeat("史", 30): hashed, strings.Repeat("史", 85) + "_2024-01-01T00:00:00.000Z": hashed,
+		hashed + "ab": hashed,
+	} {
+		got := fileName(id)
+		if !strings.HasPrefix(got, want) || want != hashed && got != want || len(got) > maxNameBytes || strings.Contains(got, "/") {
+			t.Errorf("%s: %s", id, got)
+		}
+		if other, taken := seen[got]; taken {
+			t.Errorf("%s and %s are both %s", id, other, got)
+		}
+		seen[got] = id
+	}
+	if id := strings.Repeat("x", 251); fileName(fileName(id)) == fileName(id) {
+		t.Error("the id of a task may be the name of another's files")
+	}
+}
+
 func TestReportsOfRunningAndEndedTasks(t *testing.T) {
 	f, _ := openFiles(t)
 	report := func(alias bool) string {

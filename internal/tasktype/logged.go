@@ -14,8 +14,8 @@ import (
 	"github.com/hengedb/henge/internal/task"
 )
 
-// Logged is a kind of task whose tasks have a log: when they began and how they ended. It is kept
-// in deep storage at the end.
+// Logged wraps a kind of task so that its tasks have a log with their start and end. The log is
+// stored in deep storage at the end.
 func Logged(kind task.Kind, files *Files, log *slog.Logger) task.Kind {
 	return &logged{kind, files, log}
 }
@@ -23,7 +23,8 @@ func Logged(kind task.Kind, files *Files, log *slog.Logger) task.Kind {
 // logKey is the key of a task's log in its context.
 type logKey struct{}
 
-// TaskLog returns the log of the task that ctx belongs to; without one what is logged goes nowhere.
+// TaskLog returns the log of the task that ctx belongs to. Without a task, log records are
+// discarded.
 func TaskLog(ctx context.Context) *slog.Logger {
 	if log, ok := ctx.Value(logKey{}).(*slog.Logger); ok {
 		return log
@@ -37,7 +38,7 @@ type logged struct {
 	log   *slog.Logger
 }
 
-// Complete implements task.Completer where the kind does.
+// Complete implements task.Completer if the wrapped kind does.
 func (k *logged) Complete(fields map[string]json.RawMessage) error {
 	if c, ok := k.Kind.(task.Completer); ok {
 		return c.Complete(fields)
@@ -45,7 +46,7 @@ func (k *logged) Complete(fields map[string]json.RawMessage) error {
 	return nil
 }
 
-// DefaultPriority implements task.Prioritizer where the kind does.
+// DefaultPriority implements task.Prioritizer if the wrapped kind does.
 func (k *logged) DefaultPriority() int {
 	if p, ok := k.Kind.(task.Prioritizer); ok {
 		return p.DefaultPriority()
@@ -53,7 +54,7 @@ func (k *logged) DefaultPriority() int {
 	return 0
 }
 
-// Allocator implements task.Allocating where the kind does.
+// Allocator implements task.Allocating if the wrapped kind does.
 func (k *logged) Allocator(t *task.Task) string {
 	if a, ok := k.Kind.(task.Allocating); ok {
 		return a.Allocator(t)
@@ -61,7 +62,7 @@ func (k *logged) Allocator(t *task.Task) string {
 	return ""
 }
 
-// Apart implements task.Standing where the kind does.
+// Apart implements task.Standing if the wrapped kind does.
 func (k *logged) Apart(t *task.Task) string {
 	if s, ok := k.Kind.(task.Standing); ok {
 		return s.Apart(t)
@@ -70,21 +71,31 @@ func (k *logged) Apart(t *task.Task) string {
 }
 
 // Run implements task.Kind.
-func (k *logged) Run(ctx context.Context, t *task.Task) error {
+func (k *logged) Run(ctx context.Context, t *task.Task) (err error) {
 	log, closeLog, err := k.open(t.ID)
 	if err != nil {
 		return err
 	}
 	ctx = obs.WithTaskID(context.WithValue(ctx, logKey{}, log), t.ID) // what is logged on the way names the task
 	ctx = secret.WithHeld(ctx, string(t.Payload))
+	ctx, span := obs.BeginSpan(ctx, "task "+t.Type, obs.InternalSpan)
+	if span != nil {
+		span.Text("henge.task.id", t.ID)
+		span.Text("henge.task.type", t.Type)
+		span.Text("henge.datasource", t.DataSource)
+		defer func() {
+			span.Fail(err)
+			span.End()
+		}()
+	}
 	log.InfoContext(ctx, "task started", "task", t.ID, "datasource", t.DataSource)
 	if err = secret.MaskError(ctx, k.Kind.Run(ctx, t)); err != nil {
-		log.ErrorContext(ctx, "task failed", "task", t.ID, "error", err)
+		log.ErrorContext(ctx, "task failed", "task", t.ID, "error", task.Message(err))
 	} else {
 		log.InfoContext(ctx, "task succeeded", "task", t.ID)
 	}
 	if logErr := closeLog(ctx, err); logErr != nil && !errors.Is(logErr, metastore.ErrDeposed) {
-		k.log.ErrorContext(ctx, "the log of a task could not be kept", "task", t.ID, "error", logErr)
+		k.log.ErrorContext(ctx, "failed to store the log of a task", "task", t.ID, "error", logErr)
 	}
 	return err
 }

@@ -10,26 +10,27 @@ import (
 	"github.com/hengedb/henge/internal/metastore"
 	"github.com/hengedb/henge/internal/msq"
 	"github.com/hengedb/henge/internal/obs"
+	"github.com/hengedb/henge/internal/tasklock"
 	"github.com/hengedb/henge/internal/timeline"
 )
 
-// lockTimeout is how long a task waits for a lock before it asks again (the reference's
-// taskLockTimeout). It asks until it is ended.
+// lockTimeout is how long a task waits for a lock before it asks again (Druid's taskLockTimeout).
+// It asks until it is ended. See quirk Q017.
 const lockTimeout = 5 * time.Minute
 
-// Metadata is the metastore in the words of package msq.
+// Metadata adapts the metastore to the interfaces of package msq.
 type Metadata struct {
 	store *metastore.Store
 	meter *obs.Meter
 }
 
-// NewMetadata returns the metastore in the words of package msq, for a task of one job.
+// NewMetadata adapts the metastore to package msq, for a task with one job.
 func NewMetadata(store *metastore.Store, meter *obs.Meter) *Metadata {
 	return &Metadata{store, meter}
 }
 
-// NewKeeping returns the same for tasks of several jobs: locks stay when a job ends, until the kind
-// of the task releases them.
+// NewKeeping adapts the metastore to package msq, for tasks with several jobs: the end of a job
+// does not release locks. The kind of the task releases them.
 func NewKeeping(store *metastore.Store, meter *obs.Meter) msq.Metastore {
 	return &keeping{Metadata{store, meter}}
 }
@@ -40,20 +41,17 @@ type keeping struct{ Metadata }
 func (*keeping) Release(context.Context, string) error { return nil }
 
 // Lock waits until a lock is granted.
-func (m *Metadata) Lock(ctx context.Context, r msq.LockRequest) (msq.Lock, error) {
+func (m *Metadata) Lock(ctx context.Context, r tasklock.Request) (tasklock.Lock, error) {
 	for {
-		lock, granted, err := m.store.AcquireLock(ctx, metastore.LockRequest{
-			Owner:      metastore.LockOwner{TaskID: r.Task, GroupID: r.Group, Priority: r.Priority},
-			DataSource: r.DataSource, Interval: r.Interval, Type: metastore.LockType(r.Type),
-		}, lockTimeout)
+		lock, granted, err := m.store.AcquireLock(ctx, metastore.LockRequest{Request: r}, lockTimeout)
 		if err != nil {
-			return msq.Lock{}, preempted(err)
+			return tasklock.Lock{}, preempted(err)
 		}
 		if granted {
-			return msq.Lock{Interval: lock.Interval, Version: lock.Version}, nil
+			return lock, nil
 		}
 		if ctx.Err() != nil {
-			return msq.Lock{}, context.Cause(ctx)
+			return tasklock.Lock{}, context.Cause(ctx)
 		}
 	}
 }
@@ -69,12 +67,11 @@ func preempted(err error) error {
 // allocateAtOnce bounds the ids that one transaction promises: others wait for it meanwhile.
 const allocateAtOnce = 256
 
-// Allocate promises the ids of segments.
+// Allocate allocates the ids of segments.
 func (m *Metadata) Allocate(ctx context.Context, r msq.AllocateRequest) ([]msq.Allocated, error) {
 	request := metastore.AllocateRequest{
-		Owner:      metastore.LockOwner{TaskID: r.Task, GroupID: r.Group, Priority: r.Priority},
-		DataSource: r.DataSource, QueryGranularity: chrono.None, SegmentGranularity: r.Granularity, SequenceName: r.Sequence,
-		LockType: metastore.LockType(r.Type),
+		Owner: r.Owner, DataSource: r.DataSource, QueryGranularity: chrono.None, SegmentGranularity: r.Granularity, SequenceName: r.Sequence,
+		LockType: r.Type,
 	}
 	timestamps := make([]int64, len(r.Intervals))
 	for i, iv := range r.Intervals {
@@ -102,9 +99,7 @@ func (m *Metadata) Allocate(ctx context.Context, r msq.AllocateRequest) ([]msq.A
 			continue
 		}
 		// Another task holds the next interval: wait for it with a lock of our own, then ask again.
-		if _, err := m.Lock(ctx, msq.LockRequest{
-			Task: r.Task, Group: r.Group, DataSource: r.DataSource, Interval: r.Intervals[len(out)], Type: r.Type, Priority: r.Priority,
-		}); err != nil {
+		if _, err := m.Lock(ctx, tasklock.Request{Owner: r.Owner, DataSource: r.DataSource, Interval: r.Intervals[len(out)], Type: r.Type}); err != nil {
 			return nil, err
 		}
 	}
@@ -124,13 +119,13 @@ func (m *Metadata) Used(ctx context.Context, dataSource string, intervals []chro
 	return out, nil
 }
 
-// Publish makes a change of the published timeline.
+// Publish changes the published timeline.
 func (m *Metadata) Publish(ctx context.Context, p msq.Publication) (msq.Published, error) {
 	action := metastore.PublishInsert
 	switch p.Type {
-	case msq.Append:
+	case tasklock.Append:
 		action = metastore.PublishAppend
-	case msq.Replace:
+	case tasklock.Replace:
 		action = metastore.PublishReplace
 	}
 	done, err := m.store.Publish(ctx, metastore.Publication{
@@ -159,13 +154,13 @@ func (m *Metadata) measure(p msq.Publication) {
 	count("segment/txn/success", 1)
 }
 
-// Earlier returns what an earlier run of a task has published.
+// Earlier returns what an earlier run of a task published.
 func (m *Metadata) Earlier(ctx context.Context, task, part string) (msq.Published, bool, error) {
 	p, found, err := m.store.TaskPublished(ctx, task, part)
 	return msq.Published{Number: p.Number, Segments: p.Segments}, found, err
 }
 
-// Release ends the locks of a task.
+// Release releases the locks of a task.
 func (m *Metadata) Release(ctx context.Context, task string) error {
 	return m.store.ReleaseLocks(ctx, metastore.Fence{}, task, nil)
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/hengedb/henge/internal/timeline"
 )
 
-// WithEngineCause returns a context that ends with ctx, for the reason that the engine's reports
-// know.
+// WithEngineCause returns a context that is canceled with ctx, with a cause that the reports of the
+// engine recognize.
 func WithEngineCause(ctx context.Context) (context.Context, func()) {
 	run, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	unhook := context.AfterFunc(ctx, func() {
@@ -26,14 +26,14 @@ func WithEngineCause(ctx context.Context) (context.Context, func()) {
 	return run, func() { unhook(); cancel(nil) }
 }
 
-// Interrupted reports whether a task stops because the process does. Such a task has no end yet: it
-// goes on after the restart.
+// Interrupted reports whether a task stops because the process stops. Such a task has not
+// completed: it resumes after the restart.
 func Interrupted(ctx context.Context) bool {
 	var stop *task.Shutdown
 	return ctx.Err() != nil && !errors.As(context.Cause(ctx), &stop)
 }
 
-// RunOf returns the number of the run of a task whose context ctx is; 0: it has none.
+// RunOf returns the number of the task run that ctx belongs to; 0: there is none.
 func RunOf(ctx context.Context) int64 {
 	if f := metastore.FenceOf(ctx); f.Task != "" {
 		return f.Epoch
@@ -41,7 +41,7 @@ func RunOf(ctx context.Context) int64 {
 	return 0
 }
 
-// ClearTask removes what the runs of a task that has its end have left for each other.
+// ClearTask deletes the state that the runs of a completed task have stored for each other.
 func ClearTask(ctx context.Context, store *metastore.Store, deep deepstore.Store, id string) error {
 	return msq.Clear(ctx, deep, id, func(part string) (bool, error) {
 		_, found, err := store.TaskPublished(ctx, id, part)
@@ -49,11 +49,11 @@ func ClearTask(ctx context.Context, store *metastore.Store, deep deepstore.Store
 	})
 }
 
-// AwaitLoad waits until queries see a number of the change stream and can read the segments that
-// came with it. It calls f with how many can be read so far.
+// AwaitLoad waits until queries see a number of the change stream and can read the segments
+// published with it. It calls f with the number of segments that can be read so far.
 type AwaitLoad func(ctx context.Context, number int64, segments []*timeline.Segment, f func(ready int)) error
 
-// NewLoads returns what waits until published segments can be queried.
+// NewLoads returns the msq.Loads that waits until published segments can be queried.
 func NewLoads(await AwaitLoad) msq.Loads { return loads(await) }
 
 type loads AwaitLoad
@@ -67,8 +67,8 @@ func (l loads) Await(ctx context.Context, p msq.Published, f func(msq.LoadCounts
 	})
 }
 
-// CatchUp waits until queries see everything that was published up to now: with its locks held a
-// task then reads all that it replaces.
+// CatchUp waits until queries see everything published before the call. A task that holds its locks
+// then reads all the data that it replaces.
 func CatchUp(ctx context.Context, store *metastore.Store, published *timeline.Published) error {
 	number, err := store.Number(ctx)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/hengedb/henge/internal/timeline"
 )
 
-// OpenSegment makes a segment readable for who releases it, from deep storage if it is not there
-// (fragments.Segments.Acquire).
+// OpenSegment makes a segment readable until the caller releases it, and loads it from deep storage
+// if necessary (fragments.Segments.Acquire).
 type OpenSegment func(ctx context.Context, id string, loadSpec json.RawMessage) (segment.Reader, error)
 
 // slices are the segments of datasources in the words of package msq.
@@ -22,8 +22,8 @@ type slices struct {
 	open    OpenSegment
 }
 
-// NewSlices returns what lets the workers of a job read segments one by one. Visible may be nil: it
-// only opens what others name.
+// NewSlices returns the msq.Segments with which the workers of a job read segments one by one. If
+// visible is nil, it only opens segments that others name.
 func NewSlices(visible func(scan *plan.Scan) iter.Seq2[chrono.Interval, *timeline.Segment], open OpenSegment) msq.Segments {
 	return &slices{visible, open}
 }

@@ -10,8 +10,8 @@ import (
 // GroupHashFunction is the name that Hashed shard specs have for GroupHash.
 const GroupHashFunction = "murmur3_32_abs"
 
-// AppendGroupText appends a text as group keys have it: a JSON string in which nothing is escaped
-// that need not be, with digits in capitals, as the reference's JSON writer has them.
+// AppendGroupText appends a string in the form of group keys: a JSON string with a minimum of
+// escapes, whose hexadecimal digits are capitals, as Druid's JSON writer has them. See quirk Q014.
 func AppendGroupText(dst []byte, s string) []byte {
 	const digits = "0123456789ABCDEF"
 	dst = append(dst, '"')
@@ -30,10 +30,10 @@ func AppendGroupText(dst []byte, s string) []byte {
 	return append(dst, '"')
 }
 
-// GroupHash returns the hash by which Hashed shard specs divide rows: the absolute value of
+// GroupHash returns the hash by which Hashed shard specs partition rows: the absolute value of
 // MurmurHash3_x86_32 (A. Appleby, seed 0) of a group key. A row belongs to the bucket GroupHash %
-// Buckets. The group key is JSON: of each dimension the list of a row's values, as texts; without
-// dimensions the truncated time and an object of all of them.
+// Buckets. The group key is JSON: the list of the values of a row, as strings, for each dimension;
+// without dimensions the truncated time and an object of all dimensions.
 func GroupHash(key []byte) uint32 {
 	const c1, c2 = 0xcc9e2d51, 0x1b873593
 	mix := func(k uint32) uint32 { return bits.RotateLeft32(k*c1, 15) * c2 }

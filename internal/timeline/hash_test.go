@@ -2,8 +2,8 @@ package timeline
 
 import "testing"
 
-// The hashes are those of the reference implementation (smhasher's MurmurHash3_x86_32 with seed 0),
-// made positive as a signed number.
+// The hashes are those of Druid (smhasher's MurmurHash3_x86_32 with seed 0), made positive as a
+// signed number.
 func TestGroupHash(t *testing.T) {
 	abs := func(h uint32) uint32 {
 		if int32(h) < 0 {

@@ -13,15 +13,15 @@ import (
 type SegmentID struct {
 	DataSource string
 	Interval   chrono.Interval
-	// Version is an opaque text, compared byte by byte; normally the instant at which a lock was
+	// Version is an opaque string, compared byte by byte; usually the instant at which a lock was
 	// granted.
 	Version   string
 	Partition int
 }
 
-// String returns the id as everybody knows it: datasource, start, end and version, and the
-// partition number if it is not 0, joined by underscores. The datasource and the version may have
-// underscores themselves: see ParseID.
+// String returns the usual text of the id: datasource, start, end and version, and the partition
+// number if it is not 0, joined by underscores. The datasource and the version may contain
+// underscores too: see ParseID.
 func (id SegmentID) String() string { return string(id.Append(nil)) }
 
 // Append appends the text of String to dst.
@@ -36,7 +36,7 @@ func (id SegmentID) Append(dst []byte) []byte {
 	return id.AppendPartition(dst)
 }
 
-// AppendPartition appends the part of String that is behind the version: all that differs within a
+// AppendPartition appends the part of String after the version: the part that differs within a
 // chunk.
 func (id SegmentID) AppendPartition(dst []byte) []byte {
 	if id.Partition != 0 {

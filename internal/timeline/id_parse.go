@@ -8,8 +8,8 @@ import (
 )
 
 // ParseID reads the text of an id of a known datasource. A text that ends in "_" and a positive
-// number has two readings, with that number as partition or as part of the version: ParseID takes
-// the first, as the reference does. Those who look ids up try ParseIDs.
+// number has two readings, with that number as partition or as part of the version: ParseID returns
+// the first, as Druid does. Code that looks up ids uses ParseIDs. See quirk Q012.
 func ParseID(dataSource, text string) (SegmentID, bool) {
 	ids := ParseIDs(dataSource, text)
 	if len(ids) == 0 {
@@ -19,7 +19,7 @@ func ParseID(dataSource, text string) (SegmentID, bool) {
 }
 
 // ParseIDs returns every reading of the text as an id of the datasource, the most likely first:
-// none, one or two.
+// zero, one or two.
 func ParseIDs(dataSource, text string) []SegmentID {
 	rest, ok := strings.CutPrefix(text, dataSource+"_")
 	if !ok || dataSource == "" {
@@ -46,7 +46,7 @@ func ParseIDs(dataSource, text string) []SegmentID {
 	return []SegmentID{id}
 }
 
-// ParseAnyID returns the readings of a text whose datasource is not known: every underscore may be
+// ParseAnyID returns the readings of a text whose datasource is not known: any underscore can be
 // the end of its name.
 func ParseAnyID(text string) []SegmentID {
 	var ids []SegmentID

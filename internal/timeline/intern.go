@@ -3,8 +3,8 @@ package timeline
 import "strings"
 
 // Interner makes equal parts of descriptors share memory: datasources, versions, schemas, details.
-// With it a segment costs a role a few hundred bytes. It keeps what it has seen; whoever reads
-// descriptors keeps one per source of them. Not safe for use by several goroutines.
+// With it a segment costs a role a few hundred bytes. It never forgets a value; each source of
+// descriptors has its own Interner. It is not safe for concurrent use.
 type Interner struct {
 	texts   map[string]string
 	schemas map[string]*Schema
@@ -12,7 +12,7 @@ type Interner struct {
 	shards  map[Numbered]ShardSpec
 }
 
-// Segment replaces the parts of s, which must not be shared yet, by those seen before.
+// Segment replaces the parts of s by equal parts seen before. No other goroutine may use s yet.
 func (in *Interner) Segment(s *Segment) {
 	s.ID.DataSource = in.Text(s.ID.DataSource)
 	s.ID.Version = in.Text(s.ID.Version)
@@ -36,7 +36,7 @@ func (in *Interner) Segment(s *Segment) {
 	}
 }
 
-// Text returns a text equal to t that is kept once.
+// Text returns the shared string that equals t.
 func (in *Interner) Text(t string) string {
 	if kept, ok := in.texts[t]; ok {
 		return kept
@@ -49,7 +49,7 @@ func (in *Interner) Text(t string) string {
 	return t
 }
 
-// Schema returns the schema equal to s that is kept once.
+// Schema returns the shared schema that equals s.
 func (in *Interner) Schema(s *Schema) *Schema {
 	if kept, ok := in.schemas[s.fingerprint]; ok {
 		return kept

@@ -9,9 +9,9 @@ import (
 )
 
 // Location is a load spec: the JSON by which deep storage finds the bytes of a segment,
-// {"type":"local","path":".."}. A cluster has millions, and keys are made of ids: what stands in
-// the segment's id is left out, and the beginning, which is that of the whole store, is kept once.
-// The zero Location is none.
+// {"type":"local","path":".."}. A cluster has millions of them, and most keys are derived from
+// segment ids. A Location therefore omits the parts that are in the id, and shares the beginning,
+// which is common to the whole store. The zero Location is empty.
 type Location struct {
 	head unique.Handle[string]
 	// rest begins with the first mark, if there is one, and is all of it where there is none.
@@ -29,8 +29,8 @@ func (id SegmentID) parts() [len(marks)]string {
 	return [...]string{id.DataSource, chrono.FormatMillis(id.Interval.Start, chrono.UTC), chrono.FormatMillis(id.Interval.End, chrono.UTC), id.Version}
 }
 
-// Locate says where the bytes of s are, which nobody else may have yet: a load spec, or nil where
-// it is left out. It returns s.
+// Locate sets the location of the bytes of s to a load spec, or to nil if it is omitted. No other
+// goroutine may use s yet. It returns s.
 func (s *Segment) Locate(spec json.RawMessage) *Segment {
 	s.Location = Location{}
 	if len(spec) == 0 {
@@ -54,8 +54,8 @@ func (s *Segment) Locate(spec json.RawMessage) *Segment {
 // IsLocated reports whether the segment has a load spec.
 func (s *Segment) IsLocated() bool { return s.Location != Location{} }
 
-// LoadSpecEnd returns the end of the load spec, as much of it as there is without making it whole:
-// usually the name of the file, without what that has of the id.
+// LoadSpecEnd returns the stored end of the load spec, without building all of it: usually the name
+// of the file, without the parts of the id.
 func (s *Segment) LoadSpecEnd() string {
 	if rest := s.Location.rest; rest != "" {
 		return rest[strings.LastIndexAny(rest, marks)+1:]

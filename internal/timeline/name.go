@@ -7,12 +7,12 @@ import (
 	"unicode/utf8"
 )
 
-// MaxDataSourceBytes bounds the name of a datasource: it is the name of a directory of deep
-// storage, and file systems take no longer ones.
+// MaxDataSourceBytes limits the name of a datasource, because it is the name of a directory of deep
+// storage, and file systems do not support longer names.
 const MaxDataSourceBytes = 255
 
-// DataSourceRefusal is the sentence for a user whose name for a datasource, in a field, can't be
-// one, or "". Every door through which such names come in asks here.
+// DataSourceRefusal returns the error message for an invalid datasource name in a field, or "".
+// Every endpoint that accepts such a name calls it.
 func DataSourceRefusal(field, name string) string {
 	if strings.TrimSpace(name) == "" {
 		return fmt.Sprintf("Invalid value for field [%s]: must not be null", field)
@@ -23,8 +23,8 @@ func DataSourceRefusal(field, name string) string {
 	return ""
 }
 
-// DataSourceProblem says why a name can't be that of a datasource, which deep storage and file
-// systems must hold as it is, or returns "". The name is not empty.
+// DataSourceProblem returns the reason why a name is not a valid name of a datasource, or "". Deep
+// storage and file systems must be able to store the name unchanged. The name is not empty.
 func DataSourceProblem(name string) string {
 	if len(name) > MaxDataSourceBytes {
 		return fmt.Sprintf("has [%d] bytes; a name has at most [%d].", len(name), MaxDataSourceBytes)
@@ -32,7 +32,7 @@ func DataSourceProblem(name string) string {
 	return NameProblem(name)
 }
 
-// NameProblem says the same of the characters of a name, such as the id of a task, which may be
+// NameProblem checks only the characters of a name, for example the id of a task, which may be
 // longer.
 func NameProblem(name string) string {
 	switch {
@@ -40,8 +40,6 @@ func NameProblem(name string) string {
 		return "cannot start with '.'."
 	case strings.Contains(name, "/"):
 		return "cannot contain '/'."
-	case strings.Contains(name, `\`):
-		return `cannot contain '\'.`
 	case !utf8.ValidString(name):
 		return "is no UTF-8."
 	}

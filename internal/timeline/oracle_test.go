@@ -239,3 +239,19 @@ func BenchmarkLookupOneOfMillion(b *testing.B) {
 		}
 	})
 }
+
+// All of ten thousand chunks, one after the other.
+func BenchmarkLookupAllOfTenThousand(b *testing.B) {
+	var all []*Segment
+	for hour := range int64(10_000) {
+		iv := chrono.Interval{Start: hour * chrono.Hour, End: (hour + 1) * chrono.Hour}
+		all = append(all, &Segment{ID: SegmentID{DataSource: "d", Interval: iv, Version: "2026-01-01T00:00:00.000Z"}, Shard: Numbered{}})
+	}
+	var none *Timeline
+	t := none.Apply(Added(all...))
+	for b.Loop() {
+		if got := t.Lookup(chrono.Eternity); len(got) != len(all) {
+			b.Fatal(len(got))
+		}
+	}
+}

@@ -15,8 +15,8 @@ func (t *Timeline) IsOvershadowed(iv chrono.Interval, version string) bool {
 	return at == iv.End
 }
 
-// SegmentIsOvershadowed reports whether the segment is hidden for good: by newer versions (R4), or
-// by a minor version within its chunk.
+// SegmentIsOvershadowed reports whether the segment is permanently hidden: by newer versions (R4),
+// or by a minor version within its chunk.
 func (t *Timeline) SegmentIsOvershadowed(s *Segment) bool {
 	if t.IsOvershadowed(s.ID.Interval, s.ID.Version) {
 		return true
@@ -42,9 +42,8 @@ func replaced(c *Chunk, s *Segment) bool {
 	return groups.hide(s.Shard)
 }
 
-// FindFullyOvershadowed returns the segments that are hidden for good, among those that overlap the
-// intervals; without intervals, among all. They can be marked unused without a change to any
-// answer.
+// FindFullyOvershadowed returns the permanently hidden segments that overlap the intervals, or all
+// of them if there are no intervals. Marking them unused does not change any result.
 func (t *Timeline) FindFullyOvershadowed(intervals ...chrono.Interval) []*Segment {
 	if len(intervals) == 0 {
 		intervals = []chrono.Interval{{Start: chrono.MinInstant - 1, End: chrono.MaxInstant + 1}}

@@ -8,29 +8,29 @@ import (
 )
 
 // Tuple is a bound of a Range: one value per dimension, nil for a row without a value, which sorts
-// before every text.
+// before every string.
 type Tuple []*string
 
-// Domain is what a filter lets through: for each dimension it restricts, the values that a row must
-// have there. Dimensions that are not in the map may have any value. Texts are compared byte by
-// byte.
+// Domain describes the rows that pass a filter: for each restricted dimension, the values that a
+// row must have. Dimensions that are not in the map may have any value. Strings are compared byte
+// by byte.
 type Domain map[string]Values
 
 // Values is a set of values of a dimension.
 type Values struct {
 	// Null is whether rows without a value pass.
 	Null bool
-	// Ranges are the texts that pass.
+	// Ranges are the strings that pass.
 	Ranges []ValueRange
 }
 
-// ValueRange is the texts from Low to High; nil is unbounded.
+// ValueRange is a range of strings from Low to High; nil is unbounded.
 type ValueRange struct {
 	Low, High         *string
 	LowOpen, HighOpen bool
 }
 
-// Point is the set of one text.
+// Point is the set of one string.
 func Point(s string) Values { return Values{Ranges: []ValueRange{{Low: &s, High: &s}}} }
 
 // has reports whether a value, nil for null, is in the set.
@@ -103,10 +103,11 @@ func (NumberedOverwrite) Possible(Domain) bool { return true }
 // may be in any bucket.
 const maxHashedTuples = 64
 
-// Possible reports whether a tuple of the domain has the segment's hash. That can be told where the
-// domain gives a few texts for each dimension and the writer's function is known. Rows without a
-// value, and empty texts, which older releases of the reference took for the same, may be anywhere;
-// so may control characters, which writers of JSON escape in several ways.
+// Possible reports whether a tuple of the domain has the segment's hash. This is decidable if the
+// domain lists few strings for each dimension and the hash function of the writer is known. Rows
+// without a value and empty strings, which older releases of Druid do not distinguish, may be in
+// any segment; so may strings with control characters, which JSON writers escape in several ways.
+// See quirk Q012.
 func (s Hashed) Possible(d Domain) bool {
 	if s.Function != GroupHashFunction || len(s.Dimensions) == 0 || s.Buckets <= 1 {
 		return true
@@ -148,9 +149,9 @@ func (s Hashed) possible(d Domain, i int, key []byte) bool {
 // MayHave reports whether the segment may have a row that the domain lets through. False is
 // certain, true is not.
 //
-// Only columns of texts that have one value in each row are asked about: of others shard specs know
-// what was written, not what it has become. A text with characters beyond U+E000 sorts otherwise in
-// shard specs of the reference, by UTF-16, so that ranges say nothing about it.
+// Only string columns with a single value per row are checked, because shard specs of other columns
+// describe the written values and not the stored ones. Shard specs of Druid sort strings by UTF-16,
+// so ranges do not apply to strings with characters above U+E000. See quirk Q005.
 func (s *Segment) MayHave(d Domain) bool {
 	switch s.Shard.(type) {
 	case Tombstone:
@@ -215,8 +216,8 @@ func (s Single) Possible(d Domain) bool {
 	return r.Possible(d)
 }
 
-// Possible reports whether the domain has a tuple in [Start, End), looking at the dimensions from
-// left to right: as long as the tuples considered begin like a bound, that bound limits the next
+// Possible reports whether the domain has a tuple in [Start, End), comparing the dimensions from
+// left to right: while a tuple has a common prefix with a bound, the bound limits the next
 // dimension too.
 func (s Range) Possible(d Domain) bool {
 	for _, dimension := range s.Dimensions {

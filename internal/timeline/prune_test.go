@@ -119,8 +119,8 @@ func TestRangePossibleNeverLosesRows(t *testing.T) {
 	}
 }
 
-// The keys are written out by hand as the reference's JSON writer has them: a list with one list of
-// texts for each dimension.
+// The keys are written out by hand as Druid's JSON writer has them: a list with one list of texts
+// for each dimension.
 func TestHashedSegmentsArePrunedByTheHashOfTheirKeys(t *testing.T) {
 	const buckets = 16
 	bucket := func(key string) int { return int(GroupHash([]byte(key)) % buckets) }

@@ -9,11 +9,11 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// TimeColumn is the column every segment has; the lists of dimensions leave it out.
+// TimeColumn is the time column of every segment; lists of dimensions omit it.
 const TimeColumn = "__time"
 
-// Schema lists the columns of a segment. Thousands of segments have the same one and share the
-// value: it is immutable.
+// Schema lists the columns of a segment. It is immutable, and thousands of segments with equal
+// schemas share it.
 type Schema struct {
 	Columns []Column
 
@@ -23,9 +23,8 @@ type Schema struct {
 // Column describes one column of a segment.
 type Column struct {
 	Name string `json:"name"`
-	// Type is the type in the words of the wire: LONG, DOUBLE, FLOAT, STRING, ARRAY<LONG>,
-	// COMPLEX<json>, ... Empty if not known, as for descriptors that came from elsewhere with names
-	// only.
+	// Type is the type as in JSON: LONG, DOUBLE, FLOAT, STRING, ARRAY<LONG>, COMPLEX<json>, ... Empty
+	// if not known, for example in descriptors of other systems that contain only names.
 	Type string `json:"type,omitempty"`
 	// MultiValue is whether a STRING column may have several values in a row.
 	MultiValue bool `json:"multiValue,omitempty"`
@@ -33,7 +32,7 @@ type Column struct {
 	Metric bool `json:"metric,omitempty"`
 }
 
-// NewSchema returns the schema with these columns, which it takes over.
+// NewSchema returns the schema with these columns, which it retains.
 func NewSchema(columns []Column) *Schema {
 	s := &Schema{Columns: columns}
 	sum := sha256.Sum256(s.JSON())
@@ -41,7 +40,7 @@ func NewSchema(columns []Column) *Schema {
 	return s
 }
 
-// SchemaOfNames returns the schema of a descriptor that has names only.
+// SchemaOfNames returns the schema of a descriptor that contains only names.
 func SchemaOfNames(dimensions, metrics []string) *Schema {
 	columns := make([]Column, 0, len(dimensions)+len(metrics))
 	for _, name := range dimensions {
@@ -53,7 +52,7 @@ func SchemaOfNames(dimensions, metrics []string) *Schema {
 	return NewSchema(columns)
 }
 
-// ParseSchema reads what JSON returned.
+// ParseSchema parses the output of JSON.
 func ParseSchema(text []byte) (*Schema, error) {
 	var w struct {
 		Columns []Column `json:"columns"`

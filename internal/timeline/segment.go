@@ -3,10 +3,11 @@ package timeline
 import (
 	"encoding/json"
 
+	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// BinaryVersion is what descriptors of new segments carry: the reference's number for its segment
+// BinaryVersion is the binary version in descriptors of new segments: the number of Druid's segment
 // format, which clients show.
 const BinaryVersion = 9
 
@@ -18,16 +19,18 @@ type Segment struct {
 	// Schema is the columns; nil for a tombstone.
 	Schema *Schema
 	// File names the bytes. Several ids share one file after an append was upgraded into a newer
-	// version. Empty for a tombstone, in descriptors that came from elsewhere, and in timelines where
-	// it is the text of the id.
+	// version. Empty for a tombstone, in descriptors of other systems, and in timelines if it equals
+	// the text of the id.
 	File string
-	// Location says where the bytes are in deep storage, in relation to the id: see Locate and
-	// LoadSpec. None where it was left out.
+	// Location is the location of the bytes in deep storage, relative to the id: see Locate and
+	// LoadSpec. It may be omitted.
 	Location Location
-	// Size is the bytes on disk; Rows the number of rows, or -1 if not known.
-	Size, Rows    int64
+	// Size is the number of bytes on disk; Rows the number of rows, or -1 if not known.
+	Size, Rows int64
+	// Times is from the least time of the rows to behind the greatest; empty: not known.
+	Times         chrono.Interval
 	BinaryVersion int
-	// Details is what few readers need; may be nil.
+	// Details may be nil.
 	Details *Details
 }
 
@@ -41,7 +44,7 @@ type Details struct {
 	IndexingState string
 }
 
-// IsTombstone reports whether the segment hides others and has no rows.
+// IsTombstone reports whether the segment hides older segments and has no rows.
 func (s *Segment) IsTombstone() bool {
 	_, ok := s.Shard.(Tombstone)
 	return ok
@@ -55,7 +58,7 @@ func (s *Segment) WithID(id SegmentID, shard ShardSpec) *Segment {
 	return c.Locate(s.LoadSpec())
 }
 
-// Validate refuses descriptors that no timeline can hold.
+// Validate rejects descriptors that a timeline cannot contain.
 func (s *Segment) Validate() error {
 	switch {
 	case s.ID.DataSource == "":

@@ -9,13 +9,13 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// Fields chooses the members of a segment's JSON beyond, or short of, those of the reference.
+// Fields selects the members of the JSON of a segment, in addition to or less than those of Druid.
 type Fields uint8
 
 const (
 	// WithRows adds "totalRows" if the number is known.
 	WithRows Fields = 1 << iota
-	// WithFile adds "file" and "schemaFingerprint": for roles among themselves.
+	// WithFile adds "file" and "schemaFingerprint": for messages between roles.
 	WithFile
 	// WithoutLoadSpec leaves out "loadSpec" and "lastCompactionState", as Brokers do.
 	WithoutLoadSpec
@@ -41,7 +41,7 @@ type segmentJSON struct {
 }
 
 // nameList is column names joined by commas; arrays are read too. A name with a comma can't come
-// back, as in the reference.
+// back, as in Druid. See quirk Q012.
 type nameList []string
 
 func (l nameList) MarshalJSON() ([]byte, error) { return json.Marshal(strings.Join(l, ",")) }
@@ -63,10 +63,10 @@ func (l *nameList) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// MarshalJSON returns the JSON of the reference's metadata answers.
+// MarshalJSON returns the JSON of Druid's metadata answers.
 func (s *Segment) MarshalJSON() ([]byte, error) { return s.JSON(0) }
 
-// JSON returns the reference's JSON with other members as chosen.
+// JSON returns Druid's JSON with other members as chosen.
 func (s *Segment) JSON(fields Fields) ([]byte, error) {
 	shard, err := MarshalShardSpec(s.Shard)
 	if err != nil {
@@ -98,8 +98,9 @@ func (s *Segment) JSON(fields Fields) ([]byte, error) {
 	return json.Marshal(w)
 }
 
-// UnmarshalJSON reads every form that JSON writes, and arrays of names. The schema has names only:
-// who knows its fingerprint sets the full one. "identifier" is ignored: it is derived.
+// UnmarshalJSON reads every form that JSON writes, and arrays of names. The schema contains only
+// names: a caller that knows its fingerprint sets the full one. "identifier" is ignored: it is
+// derived.
 func (s *Segment) UnmarshalJSON(text []byte) error {
 	var w segmentJSON
 	if depth(text) > maxNesting {

@@ -75,8 +75,7 @@ func TestTombstoneJSON(t *testing.T) {
 	}
 }
 
-// TestSegmentJSONRecorded reads the segments in recorded answers of the reference system and writes
-// them again.
+// TestSegmentJSONRecorded reads the segments in recorded answers of Druid and writes them again.
 func TestSegmentJSONRecorded(t *testing.T) {
 	files, err := filepath.Glob("../../../shared/golden/metadata/*metadata-segments*.json")
 	if err != nil || len(files) == 0 {

@@ -5,17 +5,18 @@ package timeline
 // end, and takes no appended segments.
 const UnknownCore = -1
 
-// ShardSpec is the place of a segment among those of its chunk: its partition number, the size of
-// the core set, and for some kinds which rows it may have. It is one of Numbered, Range, Single,
+// ShardSpec is the position of a segment in its chunk: its partition number, the size of the core
+// set, and for some kinds the rows that it may contain. It is one of Numbered, Range, Single,
 // Hashed, Tombstone, None, Linear, DimValueSet and NumberedOverwrite. Values are immutable and JSON
-// is that of the reference.
+// is that of Druid.
 type ShardSpec interface {
 	// Type is the "type" of the JSON form.
 	Type() string
-	// PartitionNum is the partition number that belongs into the segment's id.
+	// PartitionNum is the partition number in the id of the segment.
 	PartitionNum() int
-	// CorePartitions is the size of the core set: partitions 0 to CorePartitions-1 must all be there
-	// before any is visible. 0 is a set that is complete with any member; UnknownCore see there.
+	// CorePartitions is the size of the core set: partitions 0 to CorePartitions-1 must all exist
+	// before any of them is visible. A set with core size 0 is complete with any member; see also
+	// UnknownCore.
 	CorePartitions() int
 	// Possible reports whether the segment may have a row that the domain lets through. False is
 	// certain, true is not.
@@ -24,8 +25,8 @@ type ShardSpec interface {
 	shardSpec()
 }
 
-// Numbered is partition Partition of a core set of Core segments; Core is 0 for sets that only ever
-// had rows appended.
+// Numbered is partition Partition of a core set of Core segments; Core is 0 for sets that consist
+// only of appended segments.
 type Numbered struct {
 	Partition, Core int
 }
@@ -62,7 +63,7 @@ type Tombstone struct{}
 // None is the only segment of its chunk.
 type None struct{}
 
-// Linear is one of a set that has no idea of completeness.
+// Linear is a member of a set without a definition of completeness.
 type Linear struct {
 	Partition int
 }
@@ -74,8 +75,8 @@ type DimValueSet struct {
 }
 
 // NumberedOverwrite replaced the root partitions [RootStart, RootEnd) of its chunk, at the same
-// version, with a group of GroupSize segments of minor version Minor. Read only: nothing in Henge
-// writes it.
+// version, with a group of GroupSize segments of minor version Minor. Henge reads this kind, but
+// does not write it.
 type NumberedOverwrite struct {
 	Partition          int
 	RootStart, RootEnd int
@@ -123,8 +124,8 @@ func (Linear) shardSpec()            {}
 func (DimValueSet) shardSpec()       {}
 func (NumberedOverwrite) shardSpec() {}
 
-// WithCore returns the shard spec with another core size, or unchanged if its kind has no core size
-// to change.
+// WithCore returns the shard spec with another core size, or unchanged if its kind has no core
+// size.
 func WithCore(s ShardSpec, core int) ShardSpec {
 	switch s := s.(type) {
 	case Numbered:

@@ -30,8 +30,8 @@ type shardSpecJSON struct {
 	problem                *fault.Error
 }
 
-// ParseShardSpec reads the JSON form of a shard spec. A missing text or null is None, as in the
-// reference.
+// ParseShardSpec reads the JSON form of a shard spec. A missing text or null is None, as in Druid.
+// See quirk Q012.
 func ParseShardSpec(text []byte) (ShardSpec, error) {
 	if len(text) == 0 || string(text) == "null" {
 		return None{}, nil
@@ -159,7 +159,7 @@ func (w *shardSpecJSON) text(name string, raw json.RawMessage) *string {
 	return s
 }
 
-// MarshalShardSpec returns the JSON form: the members of the reference, in its order.
+// MarshalShardSpec returns the JSON form: the members of Druid, in its order.
 func MarshalShardSpec(s ShardSpec) ([]byte, error) {
 	switch s := s.(type) {
 	case Numbered:

@@ -28,7 +28,7 @@ func Added(segments ...*Segment) []Change {
 }
 
 // State is the timelines of all datasources at one number of the change stream. It is immutable: a
-// query that keeps a State sees one moment, however long it runs.
+// query that pins a State sees the same segments until it ends.
 type State struct {
 	number      int64
 	dataSources map[string]*Timeline
@@ -52,7 +52,7 @@ func (s *State) Timeline(dataSource string) *Timeline { return s.dataSources[dat
 // DataSources returns the names of the datasources with used segments, sorted.
 func (s *State) DataSources() []string { return slices.Sorted(maps.Keys(s.dataSources)) }
 
-// Only returns the state without the datasources that are not among names.
+// Only returns the state restricted to the datasources in names.
 func (s *State) Only(names []string) *State {
 	out := &State{number: s.number, dataSources: map[string]*Timeline{}}
 	for _, name := range names {
@@ -86,7 +86,7 @@ func (s *State) Apply(number int64, changes []Change) *State {
 	return next
 }
 
-// Published holds the newest State. Pin is one atomic load; one goroutine advances it.
+// Published is the newest State. Pin is one atomic load; one goroutine advances it.
 type Published struct {
 	current atomic.Pointer[State]
 
@@ -117,7 +117,7 @@ func (p *Published) Advance(number int64, changes []Change) error {
 	return nil
 }
 
-// Reset replaces everything by a snapshot, for a reader that fell behind the change stream.
+// Reset replaces the state by a snapshot, for a reader that fell behind the change stream.
 func (p *Published) Reset(s *State) { p.set(s) }
 
 func (p *Published) set(s *State) {
@@ -130,11 +130,21 @@ func (p *Published) set(s *State) {
 
 // Wait returns the newest state as soon as its number is at least number.
 func (p *Published) Wait(ctx context.Context, number int64) (*State, error) {
+	return p.until(ctx, func(s *State) bool { return s.number >= number })
+}
+
+// Next returns the newest state as soon as it differs from seen. Code that follows every change
+// uses Next and not Wait, because a restored metastore continues with lower numbers.
+func (p *Published) Next(ctx context.Context, seen *State) (*State, error) {
+	return p.until(ctx, func(s *State) bool { return s != seen })
+}
+
+func (p *Published) until(ctx context.Context, enough func(*State) bool) (*State, error) {
 	for {
 		p.mu.Lock()
 		advanced := p.mu.advanced
 		p.mu.Unlock()
-		if s := p.Pin(); s.number >= number {
+		if s := p.Pin(); enough(s) {
 			return s, nil
 		}
 		select {

@@ -15,11 +15,11 @@ type Timeline struct {
 	bytes    int64
 }
 
-// Holder is a visible chunk and a part of its interval where it is visible. A chunk that a newer
-// one interrupts has several holders.
+// Holder is a chunk and a part of its interval in which it is visible. A chunk that a newer chunk
+// interrupts has several holders.
 type Holder struct {
-	// Interval is where the chunk is visible, clipped to what was asked for. Rows outside of it must
-	// not be read.
+	// Interval is the visible interval, clipped to the requested intervals. Rows outside it must not
+	// be read.
 	Interval chrono.Interval
 	Chunk    *Chunk
 }
@@ -54,9 +54,9 @@ func (t *Timeline) tree() *node {
 	return t.root
 }
 
-// Apply returns the timeline after changes, the later of two to one id winning: adding what is
-// there replaces the descriptor, removing what is not there does nothing. The cost is O(log n) for
-// each chunk touched, plus the size of those chunks.
+// Apply returns the timeline after changes. Of several changes of one id, the last wins. Adding an
+// existing segment replaces its descriptor; removing a missing one has no effect. The cost is O(log
+// n) for each chunk touched, plus the size of those chunks.
 func (t *Timeline) Apply(changes []Change) *Timeline {
 	if len(changes) == 0 {
 		return t
@@ -155,14 +155,14 @@ func (t *Timeline) All() iter.Seq[*Segment] {
 // interval and version.
 func (t *Timeline) Chunks(iv chrono.Interval) []*Chunk { return t.tree().overlapping(iv, nil) }
 
-// Lookup returns what a query over the intervals sees, by time: rules R1 to R3. The holders do not
-// overlap. Intervals may come in any order and overlap each other; an instant is answered once.
+// Lookup returns the visible chunks for a query over the intervals, by time (rules R1 to R3). The
+// holders do not overlap. Intervals may be in any order and overlap each other; each instant is
+// returned once.
 func (t *Timeline) Lookup(intervals ...chrono.Interval) []Holder {
 	return t.lookup(intervals, (*Chunk).IsComplete)
 }
 
-// LookupIncomplete is Lookup as if every chunk were complete: what would be seen once everything is
-// there.
+// LookupIncomplete is Lookup under the assumption that every chunk is complete.
 func (t *Timeline) LookupIncomplete(intervals ...chrono.Interval) []Holder {
 	return t.lookup(intervals, func(*Chunk) bool { return true })
 }
@@ -178,6 +178,7 @@ func (t *Timeline) lookup(intervals []chrono.Interval, eligible func(*Chunk) boo
 	for _, iv := range intervals {
 		chunks := slices.DeleteFunc(t.tree().overlapping(iv, nil), func(c *Chunk) bool { return !eligible(c) })
 		first := len(holders)
+		holders = slices.Grow(holders, len(chunks)) // each has one, but for those that others hide or interrupt
 		sweep(chunks, iv, func(c *Chunk, part chrono.Interval) {
 			if n := len(holders); n > first && holders[n-1].Chunk == c && holders[n-1].Interval.End == part.Start {
 				holders[n-1].Interval.End = part.End
@@ -195,12 +196,14 @@ func (t *Timeline) lookup(intervals []chrono.Interval, eligible func(*Chunk) boo
 func sweep(chunks []*Chunk, iv chrono.Interval, emit func(*Chunk, chrono.Interval)) {
 	var open contenders
 	for at := iv.Start; at < iv.End; {
+		// What has ended leaves before others come: below them it would stay, and chunks one after the
+		// other would all be open in the end.
+		for len(open) > 0 && open[0].Interval.End <= at {
+			open.pop()
+		}
 		for len(chunks) > 0 && chunks[0].Interval.Start <= at {
 			open.push(chunks[0])
 			chunks = chunks[1:]
-		}
-		for len(open) > 0 && open[0].Interval.End <= at {
-			open.pop()
 		}
 		to := iv.End
 		if len(chunks) > 0 {

@@ -7,11 +7,11 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// TombstoneIntervals returns where a replacement that wrote nothing must hide what is there: drop
-// is the replaced intervals without those of the new segments, used the intervals of the segments
-// there now. There is one interval for each bucket of the granularity that has old data, never
-// reaching outside of drop; a part without start or end is one interval. More than limit is a
-// fault.
+// TombstoneIntervals returns the intervals in which a replacement must hide existing segments by
+// tombstones. drop contains the replaced intervals without those of the new segments, used the
+// intervals of the existing segments. The result has one interval for each bucket of the
+// granularity that has old data, clipped to drop; a part without start or end is one interval. More
+// than limit intervals are a fault.
 func TombstoneIntervals(drop, used []chrono.Interval, granularity chrono.Granularity, limit int) ([]chrono.Interval, error) {
 	var out []chrono.Interval
 	add := func(iv chrono.Interval) error {

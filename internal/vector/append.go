@@ -85,7 +85,7 @@ func (b *Builder) AppendPicked(srcs []*Vector, src, rows []uint32) {
 	b.v.Len += len(src)
 }
 
-// Bytes returns the memory held by the values appended, text included.
+// Bytes returns the memory of the appended values, including strings.
 func (b *Builder) Bytes() int64 {
 	n := b.v.Bytes() + 4*int64(cap(b.invalid))
 	if b.child != nil {
@@ -94,8 +94,8 @@ func (b *Builder) Bytes() int64 {
 	return n
 }
 
-// Bytes returns an estimate of the memory that v keeps, its text included and its dictionary, which
-// others may share, left out.
+// Bytes returns an estimate of the memory of v, including strings and without its dictionary, which
+// other vectors may share.
 func (v *Vector) Bytes() int64 {
 	n := 8*int64(cap(v.Longs)+cap(v.Doubles)+len(v.Valid)) + 4*int64(cap(v.Floats)+cap(v.Codes)+cap(v.Offsets)) + 16*int64(cap(v.Strings))
 	for _, s := range v.Strings {
@@ -123,10 +123,11 @@ func NewBatchBuilder(types []Type, hint int) *BatchBuilder {
 	return b
 }
 
-// Append appends the rows of src that count.
+// Append appends the selected rows of src.
 func (b *BatchBuilder) Append(src *Batch) { b.AppendRows(src, src.Sel) }
 
-// AppendRows appends the given rows of src, counted without its selection, or with rows nil all N.
+// AppendRows appends the given rows of src, or all N if rows is nil. Row numbers ignore the
+// selection.
 func (b *BatchBuilder) AppendRows(src *Batch, rows []uint32) {
 	n := src.N
 	if rows != nil {
@@ -142,7 +143,7 @@ func (b *BatchBuilder) AppendRows(src *Batch, rows []uint32) {
 	b.rows += n
 }
 
-// AppendRow appends row i of src, counted without its selection.
+// AppendRow appends row i of src. The row number ignores the selection.
 func (b *BatchBuilder) AppendRow(src *Batch, i int) {
 	for c, v := range src.Cols {
 		b.bytes += valueBytes(v, i)
@@ -154,13 +155,13 @@ func (b *BatchBuilder) AppendRow(src *Batch, i int) {
 // Col returns the builder of column i, for callers that fill columns themselves and then call Grew.
 func (b *BatchBuilder) Col(i int) *Builder { return b.cols[i] }
 
-// Grew says that n rows of about the given bytes were appended to every column through Col.
+// Grew records that n rows of about the given bytes were appended to every column through Col.
 func (b *BatchBuilder) Grew(n int, bytes int64) { b.rows += n; b.bytes += bytes }
 
-// Rows returns how many rows were appended.
+// Rows returns the number of appended rows.
 func (b *BatchBuilder) Rows() int { return b.rows }
 
-// Bytes returns an estimate of the memory that the rows take.
+// Bytes returns an estimate of the memory of the rows.
 func (b *BatchBuilder) Bytes() int64 { return b.bytes }
 
 // Build returns the rows as a flat batch and leaves the builder empty.
@@ -173,8 +174,7 @@ func (b *BatchBuilder) Build() *Batch {
 	return out
 }
 
-// Bytes returns an estimate of the memory that the rows of b take when they are copied into flat
-// vectors.
+// Bytes returns an estimate of the memory of the rows of b in flat vectors.
 func (b *Batch) Bytes() int64 {
 	n := int64(0)
 	for _, c := range b.Cols {
@@ -224,8 +224,8 @@ func valueBytes(v *Vector, i int) int64 {
 	return 8
 }
 
-// Concat returns the rows that count of all batches, which have columns of the given types, as one
-// flat batch.
+// Concat returns the selected rows of all batches as one flat batch. All batches have columns of
+// the given types.
 func Concat(types []Type, batches []*Batch) *Batch {
 	n := 0
 	for _, b := range batches {
@@ -238,8 +238,8 @@ func Concat(types []Type, batches []*Batch) *Batch {
 	return out.Build()
 }
 
-// OwnStrings returns v with its text copied into memory of its own, so that it outlives what v's
-// text lies in.
+// OwnStrings returns v with its strings copied to new memory, so that they remain valid when the
+// memory of v is released.
 func (v *Vector) OwnStrings() *Vector {
 	switch {
 	case v.Child != nil:
@@ -275,4 +275,12 @@ func (v *Vector) OwnStrings() *Vector {
 		}
 	}
 	return &c
+}
+
+// Sized returns s with length n; contents are unspecified.
+func Sized[T any](s []T, n int) []T {
+	if cap(s) >= n {
+		return s[:n]
+	}
+	return make([]T, n, max(n, 2*cap(s)))
 }

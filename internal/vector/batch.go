@@ -1,16 +1,15 @@
 package vector
 
-// Batch is a run of rows: one vector per column, all of N rows, and optionally a selection of those
-// that count.
+// Batch is a run of rows: one vector of N rows per column, and optionally a selection of rows.
 type Batch struct {
 	N    int
 	Cols []*Vector
-	// Sel names the rows that count, ascending; nil: all N of them. None is attached when nothing was
-	// filtered.
+	// Sel contains the numbers of the selected rows in ascending order; nil: all N rows. Operators
+	// leave it nil if no row was filtered.
 	Sel []uint32
 }
 
-// Rows returns how many rows count.
+// Rows returns the number of selected rows.
 func (b *Batch) Rows() int {
 	if b.Sel != nil {
 		return len(b.Sel)
@@ -18,7 +17,7 @@ func (b *Batch) Rows() int {
 	return b.N
 }
 
-// Compact returns a batch without selection that holds just the rows that count.
+// Compact returns a batch without a selection that contains only the selected rows.
 func (b *Batch) Compact() *Batch {
 	if b.Sel == nil {
 		return b
@@ -30,7 +29,7 @@ func (b *Batch) Compact() *Batch {
 	return out
 }
 
-// Cut returns the first n of the rows that count, and the others. It copies no values.
+// Cut splits the selected rows into the first n and the rest, without copying values.
 func (b *Batch) Cut(n int) (first, rest *Batch) {
 	rows := b.Sel
 	if rows == nil {
@@ -42,7 +41,7 @@ func (b *Batch) Cut(n int) (first, rest *Batch) {
 	return &Batch{N: b.N, Cols: b.Cols, Sel: rows[:n]}, &Batch{N: b.N, Cols: b.Cols, Sel: rows[n:]}
 }
 
-// Slice returns the rows lo up to, not including, hi of those that count.
+// Slice returns selected rows lo to hi (exclusive).
 func (b *Batch) Slice(lo, hi int) *Batch {
 	if b.Sel != nil {
 		return &Batch{N: b.N, Cols: b.Cols, Sel: b.Sel[lo:hi]}

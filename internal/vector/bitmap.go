@@ -28,7 +28,7 @@ func (b Bitmap) Set(i int) { b[uint(i)>>6] |= 1 << (uint(i) & 63) }
 // Clear clears bit i.
 func (b Bitmap) Clear(i int) { b[uint(i)>>6] &^= 1 << (uint(i) & 63) }
 
-// SetRange sets the bits from lo up to, not including, hi.
+// SetRange sets bits lo to hi (exclusive).
 func (b Bitmap) SetRange(lo, hi int) {
 	for lo < hi && lo&63 != 0 {
 		b.Set(lo)
@@ -42,7 +42,7 @@ func (b Bitmap) SetRange(lo, hi int) {
 	}
 }
 
-// Count returns how many of the first n bits are set.
+// Count returns the number of set bits among the first n.
 func (b Bitmap) Count(n int) int {
 	if b == nil {
 		return n
@@ -57,7 +57,7 @@ func (b Bitmap) Count(n int) int {
 	return c
 }
 
-// Rows appends the numbers of the bits that are set, ascending.
+// Rows appends the numbers of the set bits in ascending order.
 func (b Bitmap) Rows(out []uint32) []uint32 {
 	n := len(out)
 	out = slices.Grow(out, b.Count(64*len(b)))
@@ -87,8 +87,8 @@ func And(a, b Bitmap, n int) Bitmap {
 	return out
 }
 
-// Choose returns the validity map of n rows of which those in taken come from a column with the map
-// a, and the others from one with the map b; both may be nil.
+// Choose returns the validity map of n rows: the rows in taken are from a column with map a, the
+// others from a column with map b. Both maps may be nil.
 func Choose(taken, a, b Bitmap, n int) Bitmap {
 	if a == nil && b == nil {
 		return nil

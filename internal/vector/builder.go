@@ -28,7 +28,7 @@ func NewBuilder(t Type, hint int) *Builder {
 	return b
 }
 
-// Len returns how many rows have been appended.
+// Len returns the number of appended rows.
 func (b *Builder) Len() int { return b.v.Len }
 
 // AppendNull appends a row without a value.
@@ -58,7 +58,7 @@ func (b *Builder) AppendDouble(x float64) { b.v.Doubles = append(b.v.Doubles, x)
 // AppendFloat appends x to a Float builder.
 func (b *Builder) AppendFloat(x float32) { b.v.Floats = append(b.v.Floats, x); b.v.Len++ }
 
-// AppendString appends x to a String or Complex builder. The builder keeps x, not a copy of its
+// AppendString appends x to a String or Complex builder. The builder retains x without copying its
 // bytes.
 func (b *Builder) AppendString(x string) { b.v.Strings = append(b.v.Strings, x); b.v.Len++ }
 
@@ -68,8 +68,8 @@ func (b *Builder) Child() *Builder { return b.child }
 // Type returns the type of the vector that is built.
 func (b *Builder) Type() Type { return b.v.Type }
 
-// AppendList ends a row of a List builder: its elements are those appended to Child since the row
-// before.
+// AppendList ends a row of a List builder: its elements are the values appended to Child since the
+// previous row.
 func (b *Builder) AppendList() {
 	b.v.Offsets = append(b.v.Offsets, uint32(b.child.Len()))
 	b.v.Len++
@@ -99,7 +99,7 @@ func (b *Builder) AppendFrom(src *Vector, i int) {
 	}
 }
 
-// AppendRange appends the rows from lo up to hi of src, which has the builder's type.
+// AppendRange appends rows lo to hi (exclusive) of src, which has the builder's type.
 func (b *Builder) AppendRange(src *Vector, lo, hi int) {
 	if src.Valid != nil || src.Const || src.Dict != nil || b.v.Type.Kind == KindList {
 		for ; lo < hi; lo++ {
@@ -121,7 +121,7 @@ func (b *Builder) AppendRange(src *Vector, lo, hi int) {
 }
 
 // Append appends a boxed value: int64, float64, float32, string, []any or nil, fitting the type. It
-// panics on any other, which is a mistake of the caller's code.
+// panics for any other value, which is a bug of the caller.
 func (b *Builder) Append(value any) {
 	switch x := value.(type) {
 	case nil:
@@ -144,7 +144,7 @@ func (b *Builder) Append(value any) {
 	}
 }
 
-// Build returns the vector and leaves the builder empty.
+// Build returns the vector and resets the builder.
 func (b *Builder) Build() *Vector {
 	v := b.finish()
 	*b = *NewBuilder(v.Type, 0)

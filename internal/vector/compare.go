@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// Compare orders row i of a against row j of b, vectors of the same type: -1, 0 or 1. Null is
-// lowest; text compares by bytes, NaN is above all numbers, -0.0 below 0.0; lists compare element
-// by element, the shorter first.
+// Compare orders row i of a against row j of b, vectors of the same type: -1, 0 or 1. Null is the
+// lowest value; strings compare by bytes; NaN is greater than all numbers, and -0.0 is less than
+// 0.0; lists compare element by element, a prefix before a longer list.
 func Compare(a *Vector, i int, b *Vector, j int) int {
 	an, bn := a.IsNull(i), b.IsNull(j)
 	if an || bn {
@@ -44,13 +44,14 @@ func Compare(a *Vector, i int, b *Vector, j int) int {
 	return 0
 }
 
-// CompareDoubles orders doubles totally: -0.0 below 0.0, NaN above infinity and equal to itself.
+// CompareDoubles is a total order of doubles: -0.0 is less than 0.0; NaN is greater than infinity
+// and equal to itself.
 func CompareDoubles(x, y float64) int {
 	return cmp.Compare(doubleOrder(x), doubleOrder(y))
 }
 
-// Same reports whether two rows are one group: nulls are the same, and so are NaNs; -0.0 and 0.0
-// are not.
+// Same reports whether two rows belong to the same group: nulls are equal, and so are NaNs; -0.0
+// and 0.0 are different.
 func Same(a *Vector, i int, b *Vector, j int) bool {
 	an, bn := a.IsNull(i), b.IsNull(j)
 	if an || bn {

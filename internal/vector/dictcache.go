@@ -7,9 +7,9 @@ import (
 	"weak"
 )
 
-// DictCache remembers what was computed from the entries of dictionaries, one value of T for each
-// entry, as long as the dictionary, or its source, lives. The zero DictCache is empty. Safe for use
-// by many goroutines.
+// DictCache caches values computed from the entries of dictionaries, one T per entry, for the
+// lifetime of the dictionary or of its source. The zero DictCache is empty. Safe for use by many
+// goroutines.
 type DictCache[T any] struct {
 	mu      sync.Mutex
 	entries map[weak.Pointer[DictSource]]*dictValues[T]
@@ -23,7 +23,7 @@ type dictValues[T any] struct {
 	values []T
 }
 
-// Known returns what is remembered for d; nil: nothing.
+// Known returns the cached values for d, or nil.
 func (c *DictCache[T]) Known(d *Dict) []T {
 	c.mu.Lock()
 	v := c.entries[weak.Make(d.source())]
@@ -35,11 +35,11 @@ func (c *DictCache[T]) Known(d *Dict) []T {
 	return v.values
 }
 
-// Get returns what is remembered for d, after compute if that is nothing; compute gets a slice of
-// d.Len() zero values to fill. The result is nil if compute panicked, as reading a segment may. It
-// is shared by all who ask.
+// Get returns the cached values for d. If there are none, it calls compute with a slice of d.Len()
+// zero values to fill. The result is nil if compute panicked, as reading a segment may. All callers
+// share the result.
 func (c *DictCache[T]) Get(d *Dict, compute func(out []T)) []T {
-	v := c.place(d)
+	v := c.valuesOf(d)
 	v.once.Do(func() {
 		values := make([]T, d.Len())
 		compute(values)
@@ -48,8 +48,8 @@ func (c *DictCache[T]) Get(d *Dict, compute func(out []T)) []T {
 	return v.values
 }
 
-// place returns where the values of d are kept.
-func (c *DictCache[T]) place(d *Dict) *dictValues[T] {
+// valuesOf returns where the values of d are kept.
+func (c *DictCache[T]) valuesOf(d *Dict) *dictValues[T] {
 	source := d.source()
 	p := weak.Make(source)
 	c.mu.Lock()
@@ -85,7 +85,7 @@ func (c *DictCache[T]) drop(p weak.Pointer[DictSource], number int, size int64) 
 	}
 }
 
-// Forget drops everything.
+// Forget clears the cache.
 func (c *DictCache[T]) Forget() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

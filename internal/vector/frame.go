@@ -29,7 +29,8 @@ import (
 // A column is its type, an encoding byte (0 flat, 1 constant, 2 dictionary; bit 7: nulls follow),
 // and its values:
 //
-//	type     kind byte; a list is followed by its element type, a complex type by a length byte and its name
+//	type     kind byte, followed by the element type of a list, or by a length byte and the name of a
+//	         complex type
 //	nulls    ceil(n/64) words of validity, n being 1 for constants
 //	long, double  8 bytes each;  float  4 bytes each
 //	text     n+1 offsets of 4 bytes, then the bytes
@@ -54,7 +55,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // ErrCorruptFrame marks frames that are damaged or hostile.
 var ErrCorruptFrame = errors.New("corrupt frame")
 
-// AppendFrame appends the rows of b that count as a frame.
+// AppendFrame appends the selected rows of b as a frame.
 func AppendFrame(dst []byte, b *Batch) ([]byte, error) {
 	b = b.Compact()
 	if b.N > maxFrameRows || len(b.Cols) > maxFrameColumns {
@@ -195,10 +196,10 @@ func smallDict(d *Dict, n int) bool { return d.Len() <= n/2 || d.Len() <= 16 }
 
 // shrinkDict returns v over a dictionary that has only the entries its rows use.
 func shrinkDict(v *Vector, n int) *Vector {
-	// A small hash table of the codes met, plus one, and their places among the entries: n rows of a
-	// dictionary that may have millions.
+	// A small hash table of the codes seen, plus one, and their positions among the entries: n rows of
+	// a dictionary that may have millions.
 	shift := 31 - bits.Len(uint(max(n, 4)-1))
-	met, places := make([]uint32, 1<<(32-shift)), make([]uint32, 1<<(32-shift))
+	seen, positions := make([]uint32, 1<<(32-shift)), make([]uint32, 1<<(32-shift))
 	entries := make([]string, 0, n)
 	codes := make([]uint32, n)
 	for i, c := range v.Codes[:n] {
@@ -206,14 +207,14 @@ func shrinkDict(v *Vector, n int) *Vector {
 			continue
 		}
 		slot := c * 0x9e3779b1 >> shift
-		for met[slot] != 0 && met[slot] != c+1 {
-			slot = (slot + 1) & uint32(len(met)-1)
+		for seen[slot] != 0 && seen[slot] != c+1 {
+			slot = (slot + 1) & uint32(len(seen)-1)
 		}
-		if met[slot] == 0 {
-			met[slot], places[slot] = c+1, uint32(len(entries))
+		if seen[slot] == 0 {
+			seen[slot], positions[slot] = c+1, uint32(len(entries))
 			entries = append(entries, v.Dict.Value(c))
 		}
-		codes[i] = places[slot]
+		codes[i] = positions[slot]
 	}
 	if len(entries) == 0 {
 		entries = []string{""}
@@ -223,8 +224,8 @@ func shrinkDict(v *Vector, n int) *Vector {
 	return &out
 }
 
-// DecodeFrame reads the frame at the start of p and returns how many bytes it took. It copies: p
-// may be reused. Damage is an error that errors.Is finds as ErrCorruptFrame.
+// DecodeFrame decodes the frame at the start of p and returns its length. It copies all values, so
+// p may be reused. The error for a damaged frame matches ErrCorruptFrame.
 func DecodeFrame(p []byte) (*Batch, int, error) {
 	size, err := frameSize(p)
 	if err != nil {
@@ -459,7 +460,7 @@ func (d *frameDecoder) dict(v *Vector, n int) {
 	}
 }
 
-// FrameWriter writes batches to a stream, one frame each; batches too large for a frame are cut.
+// FrameWriter writes batches to a stream, one frame each; batches too large for a frame are split.
 type FrameWriter struct {
 	w   io.Writer
 	buf []byte
@@ -468,7 +469,7 @@ type FrameWriter struct {
 // NewFrameWriter returns a writer to w.
 func NewFrameWriter(w io.Writer) *FrameWriter { return &FrameWriter{w: w} }
 
-// Write writes the rows of b that count; none writes nothing.
+// Write writes the selected rows of b; without rows, it writes nothing.
 func (f *FrameWriter) Write(b *Batch) error {
 	n := b.Rows()
 	if n == 0 {
@@ -498,8 +499,8 @@ type FrameReader struct {
 // NewFrameReader returns a reader from r, which should be buffered.
 func NewFrameReader(r io.Reader) *FrameReader { return &FrameReader{r: r} }
 
-// Next returns the next batch, which shares nothing with the reader, or io.EOF at the end of the
-// stream.
+// Next returns the next batch, which does not share memory with the reader, or io.EOF at the end of
+// the stream.
 func (f *FrameReader) Next() (*Batch, error) {
 	var head [frameHeader]byte
 	if _, err := io.ReadFull(f.r, head[:]); err != nil {

@@ -1,6 +1,7 @@
 package vector
 
 import (
+	"math/rand/v2"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -28,6 +29,45 @@ func TestGathererGathersAsVectorsDo(t *testing.T) {
 			if diff := cmp.Diff(valuesOf(want.Gather(again)), valuesOf(g.Gather(got, again))); diff != "" {
 				t.Errorf("%v of %v: %s", again, rows, diff)
 			}
+		}
+	}
+}
+
+// Rows of any number of words of the validity map, of columns with many, few and no nulls.
+func TestGathererGathersValidity(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 2))
+	d := NewDict([]string{"a", "b", "c"})
+	var g Gatherer
+	for round := range 200 {
+		n := 1 + r.IntN(400)
+		longs, codes, valid, nulls := make([]int64, n), make([]uint32, n), NewBitmap(n), r.IntN(4)
+		for i := range n {
+			longs[i], codes[i] = int64(i), uint32(r.IntN(3))
+			if r.IntN(3) >= nulls {
+				valid.Set(i)
+			}
+		}
+		v := FromLongs(longs)
+		if round%2 == 0 {
+			v = FromCodes(codes, d)
+		}
+		v.Valid = valid
+		var rows []uint32
+		for i := range n {
+			if r.IntN(4) > 0 {
+				rows = append(rows, uint32(i))
+			}
+		}
+		got, want := g.Gather(v, rows), v.Gather(rows)
+		if diff := cmp.Diff(valuesOf(want), valuesOf(got)); diff != "" || (got.Valid == nil) != (want.Valid == nil) {
+			t.Fatalf("round %d: %s", round, diff)
+		}
+		rows = rows[:len(rows)/2]
+		for i := range rows {
+			rows[i] = uint32(2 * i)
+		}
+		if diff := cmp.Diff(valuesOf(want.Gather(rows)), valuesOf(g.Gather(got, rows))); diff != "" {
+			t.Fatalf("round %d, again: %s", round, diff)
 		}
 	}
 }

@@ -21,7 +21,7 @@ func mix(a, b uint64) uint64 {
 // HashLong hashes one word.
 func HashLong(x uint64) uint64 { return mix(x^hashA, hashB) }
 
-// HashString hashes text. It reads eight bytes at a time; it is no cryptographic hash.
+// HashString hashes a string, eight bytes at a time. It is not a cryptographic hash.
 func HashString(s string) uint64 {
 	h := uint64(len(s)) ^ hashC
 	for len(s) > 16 {
@@ -51,9 +51,9 @@ func load32(s string) uint32 {
 	return uint32(s[0]) | uint32(s[1])<<8 | uint32(s[2])<<16 | uint32(s[3])<<24
 }
 
-// DoubleWord returns the bits of x such that values which are one group have equal bits: every NaN
-// becomes the same. Zeros of different signs are different groups, as they are to the reference
-// system, though equal to the operator =.
+// DoubleWord returns bits of x that are equal for all values of one group: all NaNs have the same
+// bits. Zeros of different signs are different groups, as in Druid, although the operator =
+// considers them equal. See quirk Q019.
 func DoubleWord(x float64) uint64 {
 	if x != x {
 		return math.Float64bits(math.NaN())
@@ -61,8 +61,9 @@ func DoubleWord(x float64) uint64 {
 	return math.Float64bits(x)
 }
 
-// OneZero returns v with 0.0 for each -0.0, also in lists: values are one group then exactly if the
-// operator = says that they are equal. Keys of joins are such; v itself is not changed.
+// OneZero returns v with each -0.0 replaced by 0.0, also in lists. Values then belong to one group
+// if and only if the operator = considers them equal, as keys of joins require. It does not change
+// v.
 func OneZero(v *Vector) *Vector {
 	switch v.Type.Kind {
 	case KindDouble:
@@ -91,9 +92,9 @@ func OneZero(v *Vector) *Vector {
 
 const nullHash = 0x9e3779b97f4a7c15
 
-// HashRows sets out[i] to a hash of row i of cols, for the len(out) rows. Rows that compare equal
-// have equal hashes whatever their encoding, in every process of this protocol version: exchanges
-// and spilled partitions rely on it.
+// HashRows sets out[i] to a hash of row i of cols, for len(out) rows. Equal rows have equal hashes
+// in all encodings and in every process of this protocol version; exchanges and spilled partitions
+// rely on it.
 func HashRows(cols []*Vector, out []uint64) {
 	for i := range out {
 		out[i] = hashC
@@ -170,8 +171,9 @@ func hashOne(v *Vector, i int) uint64 {
 	return 0
 }
 
-// KeyText appends bytes that are equal exactly for values that are one group: the grouping form of
-// lists and other values without a form of one word. Null differs from everything else.
+// KeyText appends bytes that are equal if and only if the values belong to one group. It is the
+// grouping form of lists and of other values that do not fit in one word. Null differs from all
+// other values.
 func KeyText(dst []byte, v *Vector, i int) []byte {
 	if v.IsNull(i) {
 		return append(dst, 0)

@@ -7,14 +7,20 @@ import (
 	"strings"
 )
 
-// AppendDouble appends the text of a DOUBLE as results and casts show it, which is that of Java's
+// AppendDouble appends the text of a DOUBLE in results and casts. It is the text of Java's
 // Double.toString since release 19: the shortest digits that read back as x, at least one after the
 // point, plain from 1e-3 up to 1e7 and otherwise as d.dddE±n.
 func AppendDouble(dst []byte, x float64) []byte { return appendFloating(dst, x, 64) }
 
+// DoubleText returns the text of a DOUBLE; see AppendDouble.
+func DoubleText(x float64) string {
+	var buf [32]byte
+	return string(AppendDouble(buf[:0], x))
+}
+
 // AppendFloat appends the text of a FLOAT: the shortest digits that read back as the same 32-bit
-// number, in the form of AppendDouble. Of whole numbers beyond 24 bits it has the digits that such
-// a number is good for, as Java's Float.toString before release 19.
+// number, in the form of AppendDouble. Integers of more than 24 bits have only the significant
+// digits, as in Java's Float.toString before release 19.
 func AppendFloat(dst []byte, x float32) []byte {
 	if abs := math.Abs(float64(x)); abs >= 1<<24 && abs < 1<<63 {
 		_, exponent := math.Frexp(abs)

@@ -6,7 +6,7 @@ import (
 	"github.com/hengedb/henge/internal/invariant"
 )
 
-// Own returns a copy of b in the same encodings. Dictionaries and the bytes of strings stay shared.
+// Own returns a copy of b in the same encodings. Dictionaries and the bytes of strings are shared.
 func (b *Batch) Own() *Batch {
 	out := &Batch{N: b.N, Cols: make([]*Vector, len(b.Cols)), Sel: slices.Clone(b.Sel)}
 	for i, c := range b.Cols {
@@ -26,8 +26,8 @@ func (v *Vector) own() *Vector {
 	return &out
 }
 
-// Poison marks a batch as released in checked builds. All of its memory must be its own, as that of
-// a copy which Own made.
+// Poison marks a batch as released in checked builds. The batch must own all of its memory, like a
+// result of Own.
 func (b *Batch) Poison() {
 	invariant.Poison(b.Sel)
 	for _, c := range b.Cols {

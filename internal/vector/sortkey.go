@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// Order says how one column takes part in a sort.
+// Order is the sort order of one column.
 type Order struct {
 	Desc       bool
 	NullsFirst bool
@@ -49,8 +49,8 @@ func (k *SortKeys) span(i int) (at, end uint32) {
 	return k.offs[i], k.offs[i+1]
 }
 
-// Prefix returns eight bytes of the key of row i, after those that all keys here have in common, as
-// a number that orders like them.
+// Prefix returns eight bytes of the key of row i, after the common prefix of all keys, as a number
+// with the same order.
 func (k *SortKeys) Prefix(i int) uint64 { return k.word(i, 0) }
 
 // word returns the eight bytes of the key of row i behind words others; beyond the end they are 0.
@@ -68,44 +68,44 @@ func (k *SortKeys) word(i int, words uint32) uint64 {
 	return binary.BigEndian.Uint64(k.data[at:])
 }
 
-// Order returns the rows in the order of their keys; rows with equal keys keep theirs.
+// Order returns the rows in the order of their keys; the order is stable.
 func (k *SortKeys) Order() []uint32 {
-	places := make([]place, k.Len())
-	for i := range places {
-		places[i].row = uint32(i)
+	entries := make([]sortEntry, k.Len())
+	for i := range entries {
+		entries[i].row = uint32(i)
 	}
-	k.sort(places, nil, 0)
-	rows := make([]uint32, len(places))
-	for i, p := range places {
+	k.sort(entries, nil, 0)
+	rows := make([]uint32, len(entries))
+	for i, p := range entries {
 		rows[i] = p.row
 	}
 	return rows
 }
 
-// fewPlaces is up to how many rows are sorted by comparing them.
-const fewPlaces = 256
+// comparisonSortRows is the number of rows below which they are sorted by comparing them.
+const comparisonSortRows = 256
 
 // sort orders rows whose keys have so many words in common: by the next one, and then those that
-// are equal in it by the one after. Other is as long as places, or nil.
-func (k *SortKeys) sort(places, other []place, words uint32) {
+// are equal in it by the one after. Other is as long as entries, or nil.
+func (k *SortKeys) sort(entries, other []sortEntry, words uint32) {
 	var differ uint64
-	for i := range places {
-		p := &places[i]
+	for i := range entries {
+		p := &entries[i]
 		p.prefix = k.word(int(p.row), words)
-		differ |= p.prefix ^ places[0].prefix
+		differ |= p.prefix ^ entries[0].prefix
 	}
-	if other == nil && len(places) >= fewPlaces {
-		other = make([]place, len(places))
+	if other == nil && len(entries) >= comparisonSortRows {
+		other = make([]sortEntry, len(entries))
 	}
-	sortByPrefix(places, other, differ)
-	for lo := 0; lo < len(places); {
+	sortByPrefix(entries, other, differ)
+	for lo := 0; lo < len(entries); {
 		hi := lo + 1
-		for hi < len(places) && places[hi].prefix == places[lo].prefix {
+		for hi < len(entries) && entries[hi].prefix == entries[lo].prefix {
 			hi++
 		}
-		switch same := places[lo:hi]; {
+		switch same := entries[lo:hi]; {
 		case len(same) == 1 || k.decided(same, words+1):
-		case len(same) >= fewPlaces:
+		case len(same) >= comparisonSortRows:
 			k.sort(same, other[lo:hi], words+1)
 		default:
 			k.sortFew(same, words+1)
@@ -116,11 +116,11 @@ func (k *SortKeys) sort(places, other []place, words uint32) {
 
 // sortFew orders rows whose keys have so many words in common by comparing the next one, and only
 // where that is equal what follows.
-func (k *SortKeys) sortFew(places []place, words uint32) {
-	for i := range places {
-		places[i].prefix = k.word(int(places[i].row), words)
+func (k *SortKeys) sortFew(entries []sortEntry, words uint32) {
+	for i := range entries {
+		entries[i].prefix = k.word(int(entries[i].row), words)
 	}
-	slices.SortFunc(places, func(a, b place) int {
+	slices.SortFunc(entries, func(a, b sortEntry) int {
 		if a.prefix != b.prefix {
 			return cmp.Compare(a.prefix, b.prefix)
 		}
@@ -131,18 +131,18 @@ func (k *SortKeys) sortFew(places []place, words uint32) {
 	})
 }
 
-// place is a row with the prefix of its key.
-type place struct {
+// sortEntry is a row with the prefix of its key.
+type sortEntry struct {
 	prefix uint64
 	row    uint32
 }
 
 // decided reports whether so many words are all there is of the keys of some rows.
-func (k *SortKeys) decided(places []place, words uint32) bool {
+func (k *SortKeys) decided(entries []sortEntry, words uint32) bool {
 	if k.size > 0 {
 		return k.size <= k.same+8*words
 	}
-	for _, p := range places {
+	for _, p := range entries {
 		if k.offs[p.row+1]-k.offs[p.row] > k.same+8*words {
 			return false
 		}
@@ -151,14 +151,14 @@ func (k *SortKeys) decided(places []place, words uint32) bool {
 }
 
 // sortByPrefix sorts by the bytes of the prefix in which there are differences, the lowest first (a
-// radix sort, which is stable), or by comparing when there are few rows. Other is as long as places
-// if these are not few.
-func sortByPrefix(places, other []place, differ uint64) {
-	if len(places) < fewPlaces {
-		slices.SortStableFunc(places, func(a, b place) int { return cmp.Compare(a.prefix, b.prefix) })
+// radix sort, which is stable), or by comparing when there are few rows. Other is as long as
+// entries if these are not few.
+func sortByPrefix(entries, other []sortEntry, differ uint64) {
+	if len(entries) < comparisonSortRows {
+		slices.SortStableFunc(entries, func(a, b sortEntry) int { return cmp.Compare(a.prefix, b.prefix) })
 		return
 	}
-	from, to := places, other
+	from, to := entries, other
 	for shift := 0; shift < 64; shift += 8 {
 		if differ>>shift&0xff == 0 {
 			continue
@@ -177,8 +177,8 @@ func sortByPrefix(places, other []place, differ uint64) {
 		}
 		from, to = to, from
 	}
-	if &from[0] != &places[0] {
-		copy(places, from)
+	if &from[0] != &entries[0] {
+		copy(entries, from)
 	}
 }
 

@@ -21,7 +21,7 @@ const (
 	KindComplex
 )
 
-// Type is a physical type. Types are comparable with ==; the zero Type is no type.
+// Type is a physical type. Types are comparable with ==; the zero Type is not a type.
 type Type struct {
 	Kind Kind
 	more unique.Handle[typeMore] // lists and complex types only
@@ -73,7 +73,7 @@ func (t Type) IsNumeric() bool {
 	return t.Kind == KindLong || t.Kind == KindDouble || t.Kind == KindFloat
 }
 
-// String returns the runtime type name of the interface: LONG, ARRAY<STRING>, COMPLEX<json>.
+// String returns the type name of the public interface: LONG, ARRAY<STRING>, COMPLEX<json>.
 func (t Type) String() string {
 	switch t.Kind {
 	case KindLong:
@@ -95,7 +95,7 @@ func (t Type) String() string {
 	return "INVALID"
 }
 
-// ParseType reads a runtime type name, in any case ("string", "ARRAY<LONG>", "COMPLEX<json>").
+// ParseType parses a type name, ignoring case ("string", "ARRAY<LONG>", "COMPLEX<json>").
 func ParseType(s string) (Type, error) {
 	text := strings.TrimSpace(s)
 	upper := strings.ToUpper(text)

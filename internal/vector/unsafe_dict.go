@@ -8,28 +8,28 @@ import (
 )
 
 // Dict is an immutable dictionary of strings: entry i is Blob[Offsets[i]:Offsets[i+1]]. The bytes
-// may lie in a mapped file; they are valid for as long as the owner of the batch says (a segment:
+// may be in a mapped file; the owner of the batch determines how long they are valid (a segment:
 // until its reference is released).
 type Dict struct {
 	Offsets []uint32
 	Blob    []byte
-	// Sorted says that the entries ascend by bytes and are distinct, so that codes compare as their
-	// strings do.
+	// Sorted is true if the entries are distinct and in ascending order of their bytes, so codes
+	// compare like their strings.
 	Sorted bool
-	// Rows is how many rows the column has that the dictionary belongs to, 0: not known. It tells
-	// whether evaluating all entries pays.
+	// Rows is the number of rows of the column of the dictionary, 0: not known. It determines whether
+	// evaluating all entries is worthwhile.
 	Rows int
-	// Source is what the dictionary was decoded from, which may happen more than once: what is
-	// remembered of one is good for all. Nil: it has no source but itself.
+	// Source is the stored dictionary from which this one was decoded, possibly more than once: values
+	// cached for one copy are valid for all. Nil: the dictionary is its own source.
 	Source *DictSource
 
 	own   atomic.Pointer[DictSource]
 	ascii atomic.Int32 // 0: nobody has asked, 1: yes, 2: no
 }
 
-// DictSource stands for a stored dictionary. Whoever reads the store holds one as long as the
-// dictionary may be decoded again. It has a size from which on the runtime does not let objects
-// share a place, and with it their lives.
+// DictSource represents a stored dictionary. The reader of the store keeps it as long as the
+// dictionary may be decoded again. It is large enough that the runtime does not pack several
+// objects into one block, which would tie their lifetimes together.
 type DictSource struct{ _ [16]byte }
 
 // source returns what stands for the dictionary.
@@ -43,7 +43,7 @@ func (d *Dict) source() *DictSource {
 	return d.own.Load()
 }
 
-// ASCII reports whether all entries are ASCII. It looks once.
+// ASCII reports whether all entries are ASCII. It checks the entries once.
 func (d *Dict) ASCII() bool {
 	known := d.ascii.Load()
 	if known == 0 {
@@ -102,8 +102,8 @@ func (d *Dict) Value(code uint32) string {
 	return unsafe.String(&b[0], len(b))
 }
 
-// Lookup returns the code of s in a sorted dictionary. When s is absent it returns the code of the
-// first entry above s (Len, if there is none) and false.
+// Lookup returns the code of s in a sorted dictionary. If s is missing, it returns the code of the
+// first greater entry (Len if there is none) and false.
 func (d *Dict) Lookup(s string) (code uint32, found bool) {
 	n := d.Len()
 	i := sort.Search(n, func(i int) bool { return d.Value(uint32(i)) >= s })

@@ -1,15 +1,15 @@
 package vector
 
 // Vector holds the values of one column for Len rows. Which slices are set follows from Type and
-// the encoding (package comment). A vector that has been handed on is read-only: whoever wants to
-// change it copies it first.
+// the encoding (package comment). A vector is read-only once it has been passed on: code that
+// changes it copies it first.
 type Vector struct {
 	Type Type
 	Len  int
-	// Const says that element 0 stands for every row, validity included.
+	// Const: element 0 is the value of every row, including its validity.
 	Const bool
-	// Valid has a set bit for each row with a value; nil: all rows have one. Values of rows without
-	// are unspecified.
+	// Valid has a set bit for each row with a value; nil: all rows have a value. The values of null
+	// rows are unspecified.
 	Valid Bitmap
 
 	Longs   []int64
@@ -18,7 +18,7 @@ type Vector struct {
 	Strings []string
 
 	// Codes and Dict encode a string vector; Dict is nil in other encodings. Codes of null rows are
-	// unspecified but within Dict.
+	// unspecified but valid for Dict.
 	Codes []uint32
 	Dict  *Dict
 
@@ -105,7 +105,7 @@ func (v *Vector) at(i int) int {
 	return i
 }
 
-// LongAt returns row i of a Long vector; like its siblings it does not look at validity.
+// LongAt returns row i of a Long vector; like the other At methods, it ignores validity.
 func (v *Vector) LongAt(i int) int64 { return v.Longs[v.at(i)] }
 
 // DoubleAt returns row i of a numeric vector as a double.
@@ -135,8 +135,8 @@ func (v *Vector) ListAt(i int) (lo, hi int) {
 	return int(v.Offsets[i]), int(v.Offsets[i+1])
 }
 
-// ValueAt returns row i boxed: int64, float64, float32, string, []any or nil. For results and
-// tests, not for loops that compute.
+// ValueAt returns row i boxed: int64, float64, float32, string, []any or nil. It is for results and
+// tests, not for inner loops.
 func (v *Vector) ValueAt(i int) any {
 	if v.IsNull(i) {
 		return nil
@@ -161,7 +161,8 @@ func (v *Vector) ValueAt(i int) any {
 	return nil
 }
 
-// Where returns v with nulls in the rows that are not in valid, with which it may share storage.
+// Where returns v with nulls in the rows that are not in valid. The result may share memory with
+// valid.
 func (v *Vector) Where(valid Bitmap) *Vector {
 	if valid == nil {
 		return v
@@ -174,8 +175,7 @@ func (v *Vector) Where(valid Bitmap) *Vector {
 	return &out
 }
 
-// Gather returns the rows of v named by rows, in their order. Constants stay constant and codes
-// stay codes.
+// Gather returns the rows of v whose numbers are in rows, in this order. It preserves the encoding.
 func (v *Vector) Gather(rows []uint32) *Vector {
 	n := len(rows)
 	if v.Const {
@@ -230,8 +230,8 @@ func gather[T any](src []T, rows []uint32) []T {
 	return out
 }
 
-// Slice returns rows lo up to, not including, hi. Values are shared; validity is copied unless lo
-// is a multiple of 64.
+// Slice returns rows lo to hi (exclusive). Values are shared; validity is copied unless lo is a
+// multiple of 64.
 func (v *Vector) Slice(lo, hi int) *Vector {
 	out := *v
 	out.Len = hi - lo
@@ -268,7 +268,7 @@ func (v *Vector) Slice(lo, hi int) *Vector {
 }
 
 // Flat returns v without constant or dictionary encoding: every row has its own element. A flat v
-// is returned as it is.
+// is returned unchanged.
 func (v *Vector) Flat() *Vector {
 	if !v.Const && v.Dict == nil {
 		return v

@@ -435,7 +435,7 @@ func TestChoose(t *testing.T) {
 // stay as they come.
 func TestOrderOfKeysWithMuchInCommon(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 8))
-	for _, n := range []int{fewPlaces - 1, fewPlaces, 5000} {
+	for _, n := range []int{comparisonSortRows - 1, comparisonSortRows, 5000} {
 		texts, numbers := NewBuilder(String, n), NewBuilder(Long, n)
 		for range n {
 			s := strings.Repeat("same", 25*r.IntN(2)+1) + strings.Repeat("x", r.IntN(20)) + strconv.Itoa(r.IntN(50))

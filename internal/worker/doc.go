@@ -1,37 +1,40 @@
-// Package worker gives the worker role: it runs the tasks that the leading Overlord assigns to this
-// process, and lets an Overlord know and steer the workers of a cluster.
+// Package worker implements the worker role: it runs the tasks that the leading Overlord assigns to
+// this process. It also contains the side of the Overlord, which tracks and controls the workers of
+// a cluster.
 //
-// The central types are Worker, which runs tasks, and Fleet, by which an Overlord has them run
-// (task.Fleet). Between them go three small requests:
+// The central types are Worker, which runs tasks, and Pool, through which an Overlord runs them
+// (task.WorkerPool). They exchange three small requests:
 //
 //	Overlord                                   Worker
-//	Begin ── POST tasks {id, run} ───────────► reads the task, checks that the run is the newest, runs its kind
-//	      ── GET tasks?after=VERSION ────────► what it runs, when that changes
-//	End   ── POST tasks/end {id, run, why} ──► ends it, answers when it has
+//	Begin ── POST tasks {id, run} ───────────► reads the task, checks its run, runs its kind
+//	      ── GET tasks?after=VERSION ────────► returns its running tasks when they change
+//	End   ── POST tasks/end {id, run, why} ──► ends the task, then responds
 //
-// Workers help each other too: one that controls a statement of several workers has others do parts
-// of its stages (Helpers asks, Parts answers). A session is what a worker has of such a job. A
-// request holds it open; when the controller is lost, it waits for the next run of the task, which
-// takes it up:
+// Workers also run parts of each other's statements: the controller of a statement with several
+// workers sends parts of its stages to other workers (Peers is the client, Parts the server). A
+// session is the state of such a job on a worker. A request keeps it open; if the controller is
+// lost, the session waits for the next run of the task, which takes it over:
 //
 //	controller                                 other worker
-//	Join  ── POST parts/SESSION {job} ───────► a beat every half second, until one of the two goes; then it waits for the next run
+//	Join  ── POST parts/SESSION {job} ───────► a heartbeat every half second, until one side leaves;
+//	                                           then the worker waits for the next run
 //	Do    ── POST parts/SESSION/run {part} ──► progress, and the result
 //	Read  ── GET  parts/SESSION/outputs/.. ──► a frame of what a part has written
-//	Close ── DELETE parts/SESSION ───────────► what was written is removed
+//	Close ── DELETE parts/SESSION ───────────► removes the outputs
 //
-// What holds:
+// Invariants:
 //
-//  1. What a task writes is fenced by its run (metastore.Fence): when the Overlord has given the task to another worker, this one publishes nothing and
-//     does not end it, whatever it still believes.
+//  1. The writes of a task are fenced by its run (metastore.Fence): after the Overlord has assigned
+//     the task to another worker, this worker can neither publish nor end it.
 //
-//  2. A worker records the end of a task before it says that it runs it no longer. So whoever leads then finds the end in the record, or none: then
-//     the task was lost.
+//  2. A worker records the end of a task before it reports that the task no longer runs. The leader
+//     therefore finds the end in the record; if it does not, the task was lost.
 //
-//  3. Tasks don't depend on the Overlord: they go on while there is none, and the next one follows them (task.Queue).
+//  3. Tasks do not depend on the Overlord: they continue without one, and the next one tracks them
+//     (task.Queue).
 //
 //  4. Parts publish nothing: only the controller does, under the fence of its run.
 //
-// Deliberately elsewhere: what the types of tasks do (packages overlord, batch, duty/kill), what
-// parts are (package msq), queueing and the choice of workers (package task).
+// Deliberately elsewhere: the types of tasks (package tasktype), parts (package msq), queueing and
+// the choice of workers (package task).
 package worker

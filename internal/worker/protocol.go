@@ -15,34 +15,34 @@ import (
 const PartsPath = "/service-internal/v1/parts"
 
 const (
-	// BeatEvery is how often a session says that it is alive, beatLost how long the other side waits
-	// for that.
+	// BeatEvery is the interval of the heartbeats of a session, beatLost the time for which the other
+	// side waits for one.
 	BeatEvery = 500 * time.Millisecond
 	beatLost  = 5 * time.Second
-	// SessionLinger is how long a session that nobody holds waits for the next run of the task: it
-	// takes a lease that runs out, and an assignment.
+	// SessionLinger is the time for which an abandoned session waits for the next run of the task: the
+	// expiry of a lease, and an assignment.
 	SessionLinger = time.Minute
-	// MaxPart bounds the body of a part: the splits and frames of one worker, some hundred bytes each.
-	// So it does that of a job: the spec of a load may name thousands of files.
+	// MaxPart limits the body of a part: the splits and frames of one worker, some hundred bytes each.
+	// It also limits the body of a job, because the spec of a load may name thousands of files.
 	MaxPart = 256 << 20
 )
 
-// PartLine is a line of the answer to a part: one of the three.
+// PartLine is a line of the response to a part: one of the three members is set.
 type PartLine struct {
 	Progress *msq.PartProgress `json:"progress,omitempty"`
 	Result   *msq.PartResult   `json:"result,omitempty"`
 	Fault    json.RawMessage   `json:"fault,omitempty"`
 }
 
-// TasksPath is where a worker takes tasks and tells what it does.
+// TasksPath is the path at which a worker accepts tasks and returns its state.
 const TasksPath = "/service-internal/v1/tasks"
 
-// Order is what a worker is asked.
+// Order is a request to a worker.
 type Order struct {
 	ID     string `json:"id"`
 	Run    int64  `json:"run"`
 	Reason string `json:"reason,omitempty"`
 }
 
-// LookLong is how long a worker waits before it answers that nothing has changed.
+// LookLong is the maximum time for which a worker waits for a change before it responds.
 const LookLong = 5 * time.Second

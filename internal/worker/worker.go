@@ -12,25 +12,26 @@ import (
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/metastore"
+	"github.com/hengedb/henge/internal/obs"
 	"github.com/hengedb/henge/internal/task"
 )
 
-// Records are those of tasks, in the metastore.
+// Records are the records of tasks in the metastore.
 type Records interface {
 	FindTask(ctx context.Context, id string) (*task.Status, error)
 	// FinishTask records the end of a task, under the fence of ctx.
 	FinishTask(ctx context.Context, s task.Status) error
-	// CheckFence returns a fault that errors.Is metastore.ErrDeposed if the fence of ctx holds no
-	// more.
+	// CheckFence returns a fault that matches metastore.ErrDeposed if the fence of ctx no longer
+	// holds.
 	CheckFence(ctx context.Context) error
 }
 
-// Options are what a Worker works with.
+// Options configure a Worker.
 type Options struct {
 	Records Records
 	// Kinds run tasks, by their type.
 	Kinds map[string]task.Kind
-	// Location is where this process answers.
+	// Location is the address of this process.
 	Location task.Location
 	Clock    clock.Clock
 	Log      *slog.Logger
@@ -59,26 +60,27 @@ type run struct {
 	done   chan struct{}
 }
 
-// State is what a worker does.
+// State is the state of a worker.
 type State struct {
-	// Version grows with each change of the rest.
+	// Version increases with each change of the other fields.
 	Version int64 `json:"version"`
 	Enabled bool  `json:"enabled"`
-	// LastEnded is when it last ended a task, in milliseconds since the epoch; 0: it has not.
+	// LastEnded is the time when its last task ended, in milliseconds since the epoch; 0: none has
+	// ended.
 	LastEnded int64 `json:"lastEnded"`
-	// Runs are the tasks that it runs, by id, with the numbers of their runs.
+	// Runs are its running tasks, by id, with the numbers of their runs.
 	Runs map[string]int64 `json:"runs"`
 }
 
-// New returns a Worker. It takes tasks while Run runs.
+// New returns a Worker. It accepts tasks while Run is running.
 func New(o Options) *Worker {
 	w := &Worker{o: o, starts: make(chan func(context.Context), 1)}
 	w.mu.runs, w.mu.changed, w.mu.version = map[string]*run{}, make(chan struct{}), 1
 	return w
 }
 
-// Run lets the worker take tasks until ctx is done, and returns when all it ran have stopped. Those
-// have no end: another worker does them.
+// Run accepts tasks until ctx is done, and returns when all of them have stopped. Stopped tasks
+// have not ended: another worker continues them.
 func (w *Worker) Run(ctx context.Context) error {
 	w.open(true)
 	var running sync.WaitGroup
@@ -107,8 +109,8 @@ func (w *Worker) changeLocked() {
 	w.mu.changed = make(chan struct{})
 }
 
-// Begin runs a task. A run that is under way already goes on; one that came before it is ended
-// first.
+// Begin starts a run of a task. If the run is already running, it continues; an earlier run is
+// ended first.
 func (w *Worker) Begin(ctx context.Context, id string, number int64) error {
 	s, err := w.o.Records.FindTask(ctx, id)
 	switch {
@@ -127,6 +129,10 @@ func (w *Worker) Begin(ctx context.Context, id string, number int64) error {
 	start, err := w.register(ctx, s.Task, kind, number)
 	if start == nil || err != nil {
 		return err
+	}
+	if trace, ok := obs.TraceOf(ctx); ok {
+		run := start
+		start = func(ctx context.Context) { run(obs.WithTrace(ctx, trace)) }
 	}
 	select {
 	case w.starts <- start:
@@ -194,16 +200,16 @@ func (w *Worker) execute(ctx context.Context, r *run, kind task.Kind, t *task.Ta
 	err := task.Execute(ctx, kind, t)
 	var stop *task.Shutdown
 	if ctx.Err() != nil && !errors.As(context.Cause(ctx), &stop) || errors.Is(err, metastore.ErrDeposed) || stop == nil && errors.Is(err, task.ErrAgain) {
-		w.o.Log.InfoContext(ctx, "task left to another run", "task", t.ID, "run", r.number, "error", err)
+		w.o.Log.InfoContext(ctx, "another run continues the task", "task", t.ID, "run", r.number, "error", err)
 		return
 	}
 	s := task.EndOf(t, err, stop)
 	s.Duration, s.Location = clock.Millis(w.o.Clock)-started, w.o.Location
 	if err := w.record(context.WithoutCancel(ctx), s); err != nil {
-		w.o.Log.WarnContext(ctx, "the end of a task could not be recorded", "task", t.ID, "run", r.number, "error", err)
+		w.o.Log.WarnContext(ctx, "failed to record the end of a task", "task", t.ID, "run", r.number, "error", err)
 		return
 	}
-	w.o.Log.InfoContext(ctx, "task ended", "task", t.ID, "run", r.number, "status", s.State.StatusCode(), "ms", s.Duration, "error", err)
+	s.Log(ctx, w.o.Log, err, "run", r.number)
 }
 
 // recordAgain is how long after the end of a task could not be recorded it is tried again.
@@ -229,8 +235,8 @@ func (w *Worker) record(ctx context.Context, s task.Status) error {
 	}
 }
 
-// End ends a run of a task for a reason, and returns when it has ended. One that does not run is no
-// error.
+// End ends a run of a task with a reason, and returns when it has ended. A run that is not running
+// is not an error.
 func (w *Worker) End(ctx context.Context, id string, number int64, reason string) error {
 	w.mu.Lock()
 	r := w.mu.runs[id]
@@ -247,7 +253,8 @@ func (w *Worker) End(ctx context.Context, id string, number int64, reason string
 	}
 }
 
-// State returns what the worker does, as soon as its version is above after or ctx is done.
+// State returns the state of the worker as soon as its version is higher than after, or ctx is
+// done.
 func (w *Worker) State(ctx context.Context, after int64) State {
 	for {
 		w.mu.Lock()
@@ -267,7 +274,8 @@ func (w *Worker) State(ctx context.Context, after int64) State {
 	}
 }
 
-// Enable lets the worker take tasks, or not: those that run go on. It holds until the process ends.
+// Enable enables or disables the worker for tasks; running tasks continue. The setting lasts until
+// the process ends.
 func (w *Worker) Enable(on bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -275,14 +283,14 @@ func (w *Worker) Enable(on bool) {
 	w.changeLocked()
 }
 
-// Enabled reports whether the worker takes tasks.
+// Enabled reports whether the worker accepts tasks.
 func (w *Worker) Enabled() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return !w.mu.paused
 }
 
-// Tasks returns the ids of the tasks that run here.
+// Tasks returns the ids of the running tasks.
 func (w *Worker) Tasks() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -294,5 +302,5 @@ func (w *Worker) Tasks() []string {
 	return out
 }
 
-// Stop ends whatever run of a task is here; it is recorded as failed with the reason.
+// Stop ends any run of a task on this worker; the task is recorded as failed with the reason.
 func (w *Worker) Stop(ctx context.Context, id, reason string) error { return w.End(ctx, id, 0, reason) }

@@ -271,7 +271,7 @@ func TestNativeRowCounts(t *testing.T) {
 		t.Errorf("the events are %+v", events)
 	}
 	_, log, err := s.Send(t.Context(), "router", "GET", "/service/indexer/v1/task/"+task.ID+"/log", "")
-	if err != nil || strings.Count(string(log), "a record could not be read") != 3 {
+	if err != nil || strings.Count(string(log), "failed to read a record") != 3 {
 		t.Errorf("the log is %s, %v", log, err)
 	}
 	load.tuning = `{"type":"index_parallel","maxParseExceptions":1}`

@@ -109,8 +109,8 @@ func productHeaders(h heard) string {
 	return strings.Join(out, " ")
 }
 
-// Where the interface document and the reference system differ in a shape, the name under which a
-// request comes decides: each pair is here.
+// Where the interface document and Druid differ in a shape, the name under which a request comes
+// decides: each pair is here.
 func TestEachNameHasItsShape(t *testing.T) {
 	held := newHold()
 	s := server.Start(t, server.Options{Settings: []string{`service.api.aliases=["druid"]`}, FaultPoint: held.step})
@@ -165,8 +165,20 @@ func TestEachNameHasItsShape(t *testing.T) {
 				h := under(t, s, "service", "GET", "/@/coordinator/v1/rules/history?count=1", "")
 				return fmt.Sprint(at(h.body, 0, "auditInfo", "author"))
 			}, "author under service", "author under druid"},
+		{"where rules were changed", "POST", "/@/coordinator/v1/rules/@", `[{"type":"loadForever","tieredReplicants":{"_default_tier":3}}]`,
+			func(heard) string {
+				h := under(t, s, "service", "GET", "/@/coordinator/v1/rules/history?count=1", "")
+				return fmt.Sprint(at(h.body, 0, "request", "service"), " ", at(h.body, 0, "request", "uri"))
+			}, "service/coordinator /service/coordinator/v1/rules/service", "druid/coordinator /druid/coordinator/v1/rules/druid"},
 		{"properties", "GET", "/status/properties", "",
 			func(h heard) string { return fmt.Sprint(at(h.body, "service.api.aliases")) }, `["druid"]`, `["druid"]`}, // the path has no name in it
+		{"properties by the other name", "GET", "/status/properties", "",
+			func(h heard) string { return fmt.Sprint(at(h.body, "druid.api.aliases")) }, `["druid"]`, `["druid"]`},
+		{"the version", "GET", "/status", "",
+			func(h heard) string { return fmt.Sprint(at(h.body, "version")) }, "33.0.0", "33.0.0"}, // likewise
+		{"errors", "POST", "/@/v2/sql", `{"query":"SELECT nosuch FROM t"}`,
+			func(h heard) string { return fmt.Sprint(at(h.body, "error"), at(h.body, "errorClass")) },
+			"Plan validation failedorg.apache.calcite.tools.ValidationException", "druidException<nil>"},
 	} {
 		for name, want := range map[string]string{"service": pair.service, "druid": pair.alias} {
 			if got := pair.show(under(t, s, name, pair.method, pair.path, pair.body)); got != want {
@@ -182,6 +194,11 @@ func TestEachNameHasItsShape(t *testing.T) {
 	statement.QueryID = fmt.Sprint(at(h.body, "queryId"))
 	if _, err := s.Await(t.Context(), statement.QueryID); err != nil {
 		t.Fatal(err)
+	}
+	// Under the product's own name these are lines, which the tests of statements show.
+	results := under(t, s, "druid", "GET", "/@/v2/sql/statements/"+statement.QueryID+"/results", "")
+	if got := shape(results.body); got != "list of 2: object of EXPR$1, n" {
+		t.Errorf("results under an alias are %s", got)
 	}
 	for _, name := range []string{"service", "druid"} { // what has ended is of no phase that differs
 		for path, in := range map[string][]any{
@@ -199,7 +216,7 @@ func TestEachNameHasItsShape(t *testing.T) {
 
 // Where both spellings can stand side by side they do, under either name.
 func TestBothSpellingsAreThere(t *testing.T) {
-	s := server.Start(t, server.Options{Settings: []string{`service.api.aliases=["druid"]`}})
+	s := server.Start(t, server.Options{Settings: []string{`service.api.aliases=["druid"]`, "service.server.http.errorFormat=union"}})
 	const load = "REPLACE INTO t OVERWRITE ALL SELECT * FROM (VALUES (TIMESTAMP '2024-01-01 00:00:00', 1)) AS v(__time, n) PARTITIONED BY DAY"
 	id, err := s.Submit(t.Context(), load, map[string]any{"waitUntilSegmentsLoad": true})
 	if err != nil {

@@ -52,7 +52,7 @@ func TestNamesOfDatasourcesAtEveryDoor(t *testing.T) {
 		"compaction, Overlord": path("/service/indexer/v1/compaction/config/datasources/", "", `{"dataSource":NAME}`),
 		"rules":                path("/service/coordinator/v1/rules/", "", `[{"type":"loadForever"}]`),
 	}
-	for _, name := range []string{" ", `a\b`, "a/b", ".a", "a\tb", "a\nb", "a\u0001b", "a\u2028b", "\u00e4\u0000", strings.Repeat("x",
+	for _, name := range []string{" ", "a/b", ".a", "a\tb", "a\nb", "a\u0001b", "a\u2028b", "\u00e4\u0000", strings.Repeat("x",
 		256)} {
 		reason := timeline.DataSourceRefusal("FIELD", name)
 		_, reason, _ = strings.Cut(reason, ": ")
@@ -73,12 +73,12 @@ func TestNamesOfDatasourcesAtEveryDoor(t *testing.T) {
 		if door == "kill" || door == "move" || door == "archive" || door == "restore" || door == "compact" {
 			continue // of a datasource that is there
 		}
-		path, body := at("\u00e4 b'c")
+		path, body := at("\u00e4 b'c\\d")
 		if status, answer, err := s.Send(t.Context(), "router", http.MethodPost, path, body); err != nil || status/100 != 2 {
 			t.Errorf("%s: %d %s %v", door, status, answer, err)
 		}
 	}
-	old, _ := doors["rules"](`a\b`)
+	old, _ := doors["rules"](`a/b`)
 	if status, answer, err := s.Send(t.Context(), "router", http.MethodPost, old, "[]"); err != nil || status != http.StatusOK {
 		t.Errorf("%d %s %v", status, answer, err)
 	}

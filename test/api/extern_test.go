@@ -24,6 +24,7 @@ import (
 	_ "modernc.org/sqlite" // the database of the sql source
 
 	"github.com/hengedb/henge/internal/deepstore/s3"
+	"github.com/hengedb/henge/internal/secret"
 	"github.com/hengedb/henge/internal/testkit/server"
 	"github.com/hengedb/henge/internal/testkit/versitygw"
 )
@@ -266,7 +267,7 @@ func TestSegmentsInS3(t *testing.T) {
 // TestExternReadsARealS3Server reads rows from a server that keeps objects as files.
 func TestExternReadsARealS3Server(t *testing.T) {
 	url := versitygw.Start(t, "input")
-	c, err := s3.Connect(t.Context(), s3.Options{Endpoint: url, Region: "us-east-1", AccessKey: versitygw.AccessKey, SecretKey: versitygw.SecretKey})
+	c, err := s3.Connect(t.Context(), s3.Options{Endpoint: url, Region: "us-east-1", AccessKey: secret.NewText(versitygw.AccessKey), SecretKey: secret.NewText(versitygw.SecretKey)})
 	if err != nil {
 		t.Fatal(err)
 	}

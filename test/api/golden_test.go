@@ -1,7 +1,7 @@
-// Package api replays the HTTP exchanges that were recorded from the reference system
-// (../shared/golden, beside the repository) against a server of this checkout. What is not answered
-// yet is in testdata/golden_pending.txt, which only shrinks; what is answered otherwise by intent,
-// with the reason, in testdata/golden_differs.txt.
+// Package api replays the HTTP exchanges that were recorded from Apache Druid (../shared/golden,
+// beside the repository) against a server of this checkout. testdata/golden_pending.txt lists the
+// exchanges that are not supported yet; it only shrinks. testdata/golden_differs.txt lists intended
+// differences with their reasons.
 package api
 
 import (

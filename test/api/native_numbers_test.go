@@ -8,8 +8,8 @@ import (
 	"github.com/hengedb/henge/internal/testkit/server"
 )
 
-// TestNativeNumbers asks about columns of numbers what the reference was asked: estimates hash
-// numbers as they are stored, and filters that give numbers as text compare by value.
+// TestNativeNumbers asks about columns of numbers what Druid was asked: estimates hash numbers as
+// they are stored, and filters that give numbers as text compare by value.
 func TestNativeNumbers(t *testing.T) {
 	shared := server.Shared(t)
 	s := server.Start(t, server.Options{})

@@ -8,8 +8,7 @@ import (
 	"github.com/hengedb/henge/internal/testkit/server"
 )
 
-// TestNativeAnswersBySegment asks what depends on how segments divide the rows, as the reference
-// was asked.
+// TestNativeAnswersBySegment asks what depends on how segments divide the rows, as Druid was asked.
 func TestNativeAnswersBySegment(t *testing.T) {
 	shared := server.Shared(t)
 	s := server.Start(t, server.Options{})

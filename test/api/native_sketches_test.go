@@ -9,8 +9,8 @@ import (
 	"github.com/hengedb/henge/internal/testkit/server"
 )
 
-// TestNativeSketchesThatAreShown asks for the bytes that the reference has for these rows: the
-// order of the values in a small HLL sketch tells how often it was stored and read on its way.
+// TestNativeSketchesThatAreShown asks for the bytes that Druid has for these rows: the order of the
+// values in a small HLL sketch tells how often it was stored and read on its way.
 func TestNativeSketchesThatAreShown(t *testing.T) {
 	s := server.Start(t, server.Options{})
 	var rows []string
@@ -74,8 +74,8 @@ func TestSQLSketchesThatAreShown(t *testing.T) {
 	}
 }
 
-// TestNativeSketchesWithoutSomeMembers asks for what the reference answers, or refuses, where a
-// member is missing or says nothing.
+// TestNativeSketchesWithoutSomeMembers asks for what Druid answers, or refuses, where a member is
+// missing or says nothing.
 func TestNativeSketchesWithoutSomeMembers(t *testing.T) {
 	s := server.Start(t, server.Options{})
 	const rows = `{"t":"2024-01-01T00:00:00Z","k":"a","n":1}` + "\n" + `{"t":"2024-01-01T00:00:01Z","k":"b","n":2}`

@@ -8,8 +8,8 @@ import (
 	"github.com/hengedb/henge/internal/testkit/server"
 )
 
-// TestNativeUnfitColumns asks for numbers of texts, texts of nested data and the like what the
-// reference was asked.
+// TestNativeUnfitColumns asks for numbers of texts, texts of nested data and the like what Druid
+// was asked.
 func TestNativeUnfitColumns(t *testing.T) {
 	shared := server.Shared(t)
 	s := server.Start(t, server.Options{})

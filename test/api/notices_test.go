@@ -43,8 +43,8 @@ func TestNoticesOfInputs(t *testing.T) {
 	}
 	const format = `{"type":"csv","findColumnsFromHeader":true}`
 	for path, want := range map[string]string{
-		latin:   "[3] sequences of bytes are no UTF-8 and were replaced by U+FFFD, the first on line [3]",
-		archive: "only the first file of the zip archive was read; [two.csv] were left out",
+		latin:   "[3] byte sequences are not UTF-8 and were replaced by U+FFFD, the first on line [3]",
+		archive: "only the first file of the zip archive was read; [two.csv] were skipped",
 	} {
 		source := `{"type":"local","files":["` + path + `"]}`
 		want = "Input [file:" + path + "]: " + want

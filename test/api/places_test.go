@@ -29,8 +29,10 @@ func TestErrorsHavePlaces(t *testing.T) {
 		{"SELECT 1, (SELECT a FROM (VALUES (1), (2)) AS t(a))", "12", "50", "Subquery expression returned more than one row"},
 		{"SELECT a, (SELECT b FROM (VALUES (1, 2), (1, 3)) AS u(x, b) WHERE x = a) FROM (VALUES (1)) AS t(a)", "12", "71",
 			"Subquery expression returned more than one row"},
-		{"SHOW TABLES", "1", "4", "Unsupported SQL statement [SHOW]"},
-		{"DELETE FROM t", "1", "6", "Unsupported SQL statement [DELETE]"},
+		{"SHOW TABLES", "1", "4", "Unsupported SQL statement [SHOW]. " +
+			"Write instead: SELECT TABLE_SCHEMA, TABLE_NAME FROM INFORMATION_SCHEMA.TABLES"},
+		{"DELETE FROM t", "1", "6", "Unsupported SQL statement [DELETE]. " +
+			"Write instead: REPLACE INTO ... OVERWRITE ALL SELECT * FROM ... WHERE NOT (...) PARTITIONED BY DAY"},
 	} {
 		text, err := json.Marshal(map[string]string{"query": c.query})
 		if err != nil {

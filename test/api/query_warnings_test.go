@@ -30,7 +30,7 @@ func TestQueriesWarnOfExternalData(t *testing.T) {
 		return `FROM TABLE(EXTERN('{"type":"local","files":` + string(files) + `}','{"type":"csv","findColumnsFromHeader":true}')) ` +
 			`EXTEND (id VARCHAR, name VARCHAR)`
 	}
-	const what = "[2] sequences of bytes are no UTF-8 and were replaced by U+FFFD, the first on line [202]"
+	const what = "[2] byte sequences are not UTF-8 and were replaced by U+FFFD, the first on line [202]"
 	warning := "Input [file:" + path + "]: " + what
 	many := make([]string, 9)
 	for i := range many {

@@ -8,7 +8,7 @@ import (
 )
 
 // TestRequireTimeCondition wants a condition on the time where the operator does; the context of a
-// query has no say in it, as in the reference.
+// query has no say in it, as in Druid.
 func TestRequireTimeCondition(t *testing.T) {
 	const refusal = "requireTimeCondition is enabled, all queries must include a filter condition on the __time column"
 	for _, c := range []struct{ setting, sql, refused string }{

@@ -1,5 +1,12 @@
 package api
 
+import (
+	"fmt"
+	"strings"
+
+	"github.com/hengedb/henge/internal/segment"
+)
+
 // The parts of a native spec, as far as a row changes one member of them.
 func inIO(text string) string          { return `{"spec":{"ioConfig":` + text + `}}` }
 func inSchema(text string) string      { return `{"spec":{"dataSchema":` + text + `}}` }
@@ -9,6 +16,15 @@ func inDimensions(text string) string  { return inSchema(`{"dimensionsSpec":` + 
 func inTime(text string) string        { return inSchema(`{"timestampSpec":` + text + `}`) }
 func inGranularity(text string) string { return inSchema(`{"granularitySpec":` + text + `}`) }
 func inPartitions(text string) string  { return inTuning(`{"partitionsSpec":` + text + `}`) }
+
+// rowsWorthIndexing are as many rows of one day as a segment with bitmap indexes has.
+func rowsWorthIndexing() string {
+	var rows strings.Builder
+	for n := range segment.WorthIndexing {
+		fmt.Fprintf(&rows, `{"t":"2024-01-01T00:00:00Z","k":"%d"}`+"\n", n%100)
+	}
+	return fmt.Sprintf(`{"spec":{"ioConfig":{"inputSource":{"data":%q}},"dataSchema":{"granularitySpec":{"rollup":false}}}}`, rows.String())
+}
 
 const (
 	csvLines = `"inputSource":{"type":"inline","data":"t;k;m\n2024-01-01,a,1|2\n2024-01-01,b,3\n"}`
@@ -87,7 +103,7 @@ var dimensionRows = []specMember{
 	{members: "dimensions.type", with: inDimensions(`{"dimensions":["k",{"type":"double","name":"m"}]}`)},
 	{members: "dimensions.multiValueHandling", with: inDimensions(`{"dimensions":["k",{"type":"string","name":"m",` +
 		`"multiValueHandling":"SORTED_SET"}]}`)},
-	{members: "dimensions.createBitmapIndex", with: inDimensions(`{"dimensions":[{"type":"string","name":"k",` +
+	{members: "dimensions.createBitmapIndex", beside: rowsWorthIndexing(), with: inDimensions(`{"dimensions":[{"type":"string","name":"k",` +
 		`"createBitmapIndex":false},"m"]}`)},
 	{members: "dimensions.castToType", beside: inDimensions(`{"dimensions":[{"type":"auto","name":"x"}]}`),
 		with: inDimensions(`{"dimensions":[{"type":"auto","name":"x","castToType":"STRING"}]}`)},
@@ -184,7 +200,7 @@ var formatRows = []specMember{
 	{members: "flatten.type flatten.name flatten.expr flatten.nodes flatten.useFieldDiscovery flatten.fields", elsewhere: flattened},
 	{members: "format_avro.type format_avro.flattenSpec format_avro.schema format_avro.avroBytesDecoder format_avro.binaryAsString " +
 		"format_avro.extractUnionsByType " +
-		"format_avro_stream.type format_avro_stream.schema format_avro_stream.schemas format_protobuf.type format_protobuf.descriptor " +
+		"format_avro.schemas format_protobuf.type format_protobuf.descriptor " +
 		"format_protobuf.descriptorString format_protobuf.protoMessageType format_parquet.type format_parquet.flattenSpec " +
 		"format_parquet.binaryAsString", elsewhere: formats},
 	{members: "format_json.type format_json.flattenSpec", elsewhere: flattened},
@@ -218,11 +234,13 @@ var formatRows = []specMember{
 }
 
 var sourceRows = []specMember{
-	{members: "source_inline.type source_inline.data source_local.type source_local.baseDir source_local.filter source_local.files " +
+	{members: "source_sent.type source_sent.data source_local.type source_local.baseDir source_local.filter source_local.files " +
 		"source_combining.type " +
 		"source_combining.delegates source_datasource.type source_datasource.dataSource source_datasource.interval " +
 		"source_datasource.segments " +
 		"source_datasource.filter source_http.type source_http.uris", elsewhere: readers},
+	{members: "source_sent.ids", elsewhere: "test/api/uploads_test.go"},
+	{members: "source_sent.systemFields", elsewhere: "internal/ingest/hdfs_test.go"},
 	{members: "source_datasource.dimensions source_datasource.metrics", elsewhere: "test/api/reindex_test.go"},
 	{members: "source_local.systemFields source_http.systemFields", elsewhere: "internal/ingest/source_test.go"},
 	{members: "source_http.httpAuthenticationUsername source_http.httpAuthenticationPassword " +

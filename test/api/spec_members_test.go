@@ -248,7 +248,7 @@ func (w *specWatcher) run(t *testing.T, spec string) string {
 	}
 	return fmt.Sprintf("%s %s\nrecords in the log: %v", task.StatusCode+" "+strings.ReplaceAll(task.ErrorMsg, task.ID, "TASK"),
 		strings.ReplaceAll(string(stats), task.ID, "TASK"),
-		strings.Contains(string(log), "a record could not be read"))
+		strings.Contains(string(log), "failed to read a record"))
 }
 
 // dropTimes removes what differs between two runs of one spec.

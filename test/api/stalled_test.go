@@ -53,6 +53,7 @@ func wide(t *testing.T, s *server.Server) {
 // Clients that do not read an answer hold a query, its memory and its slot until its timeout or
 // until it is cancelled, whatever they asked for.
 func TestClientsThatDoNotReadHoldNoQuery(t *testing.T) {
+	t.Parallel()
 	s := server.Start(t, server.Options{Settings: []string{"service.query.scheduler.numThreads=6"}})
 	wide(t, s)
 	running := func() (n int) {
@@ -119,6 +120,7 @@ func expectReset(t *testing.T, conn net.Conn) {
 
 // Answers that are not of a query are broken off when their client has not read for the idle time.
 func TestClientsThatDoNotReadAreLeft(t *testing.T) {
+	t.Parallel()
 	s := server.Start(t, server.Options{Settings: []string{"service.server.http.maxIdleTime=PT1S"}})
 	wide(t, s)
 	var statement struct {

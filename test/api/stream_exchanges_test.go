@@ -243,6 +243,7 @@ func (c *scene) play(family string, before map[string]func()) {
 
 // TestStreamingExchanges replays the life of one supervisor.
 func TestStreamingExchanges(t *testing.T) {
+	t.Parallel()
 	c := newScene(t)
 	const id = "g_stream"
 	remember := func(name string, s state, task int) { c.player.Remember(name, s.ActiveTasks[task].ID) }
@@ -368,6 +369,7 @@ func faultSpec(dataSource, topic, servers, io, dimensions string) string {
 // TestStreamFaultExchanges replays what goes wrong: no broker, no topic, no format, tasks that
 // fail, offsets that are not there, too few slots, a broker that goes away.
 func TestStreamFaultExchanges(t *testing.T) {
+	t.Parallel()
 	c := newScene(t)
 	silent, err := net.Listen("tcp", "127.0.0.1:0") // takes connections, and never answers
 	if err != nil {

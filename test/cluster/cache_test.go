@@ -11,6 +11,7 @@ import (
 // A Broker that is told to keeps what Historicals make of single segments, within its own memory,
 // and after a REPLACE of some answers with what is new.
 func TestABrokerKeepsWhatHistoricalsMakeOfSegments(t *testing.T) {
+	t.Parallel()
 	c := server.StartCluster(t, server.ClusterOptions{
 		Processes: [][]string{{"coordinator", "overlord", "worker"}, {"historical"}, {"historical"}, {"router", "broker"}},
 		Settings:  []string{"service.broker.cache.useCache=true", "service.broker.cache.populateCache=true"},

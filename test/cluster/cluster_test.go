@@ -1,12 +1,14 @@
 // Package cluster runs whole clusters inside tests: processes of every role, with real HTTP between
-// them, on one metastore and one deep storage. What is asked goes through the Router, as users do.
+// them, on one metastore and one deep storage. Requests go through the Router, like those of users.
 package cluster
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"sync"
@@ -129,6 +131,8 @@ func TestFaultsFromServersHavePlaces(t *testing.T) {
 	}
 }
 
+// Where a request is sent on to is known by the cluster, whatever the request says of hosts.
+// (spec/security.md, section 12, row 22)
 func TestFollowersPointToTheLeader(t *testing.T) {
 	c := server.StartCluster(t, server.ClusterOptions{Processes: [][]string{{"coordinator", "overlord"}, {"coordinator", "overlord"}, {"router", "broker"}}})
 	direct := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
@@ -143,6 +147,17 @@ func TestFollowersPointToTheLeader(t *testing.T) {
 	if status, _, header := get(t, direct, second+"/service/coordinator/v1/rules?x=1"); status != 307 || header.Get("Location") != first+"/service/coordinator/v1/rules?x=1" {
 		t.Errorf("rules of the second: %d %s", status, header.Get("Location"))
 	}
+	for _, head := range []string{
+		"GET /service/coordinator/v1/rules HTTP/1.1\r\nHost: localhost:1\r\n", "GET //evil.example/v1 HTTP/1.1\r\nHost: localhost\r\n",
+		"GET http://evil.example/service/coordinator/v1/rules HTTP/1.1\r\nHost: localhost\r\n",
+		"GET /service/coordinator/v1/rules HTTP/1.1\r\nHost: evil.example\r\nX-Forwarded-Host: evil.example\r\n",
+		"GET /service/coordinator/v1/rules HTTP/1.1\r\nHost: localhost\r\nX-Forwarded-Host: evil.example\r\nForwarded: host=evil.example\r\n",
+	} {
+		to := location(t, second, head)
+		if here := strings.HasPrefix(to, "/") && !strings.HasPrefix(to, "//"); to != "" && !here && !strings.HasPrefix(to, first+"/") {
+			t.Errorf("%q is sent on to %s", head, to)
+		}
+	}
 	c.Kill(c.Nodes[0])
 	began := time.Now()
 	c.Until("the second leads", func() bool {
@@ -153,6 +168,25 @@ func TestFollowersPointToTheLeader(t *testing.T) {
 	if status, text, _ := get(t, direct, c.Addresses["router"]+"/service/coordinator/v1/rules"); status != 200 {
 		t.Errorf("rules through the Router: %d %s", status, text)
 	}
+}
+
+// location returns where a request with that head is sent on to; "": it is answered.
+func location(t *testing.T, address, head string) string {
+	t.Helper()
+	conn, err := net.Dial("tcp", strings.TrimPrefix(address, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := fmt.Fprint(conn, head, "Connection: close\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	return resp.Header.Get("Location")
 }
 
 func TestAKilledHistoricalFailsNoQuery(t *testing.T) {

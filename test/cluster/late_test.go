@@ -16,6 +16,7 @@ import (
 // A Historical whose deep storage does not answer is given segments, which another one gets when
 // the time for loading is over. Until then everybody is told who is to load them.
 func TestSegmentsThatAreNotLoadedInTimeAreLoadedElsewhere(t *testing.T) {
+	t.Parallel()
 	c := server.StartCluster(t, server.ClusterOptions{
 		Links: true, Metastore: metastore.Options{URL: postgres.URL(t)},
 		Settings:  []string{"service.coordinator.load.timeout=PT20S", "service.coordinator.period=PT0.5S"},

@@ -23,8 +23,14 @@ var liveDay = chrono.Interval{
 // fill opens a live segment in a worker and appends rows to it, one a minute.
 func fill(t *testing.T, p *server.Process, dataSource string, partition, rows int) *live.Segment {
 	t.Helper()
+	return fillWith(t, p, dataSource, partition, rows, nil)
+}
+
+// fillWith is fill for a task with a priority.
+func fillWith(t *testing.T, p *server.Process, dataSource string, partition, rows int, priority *int) *live.Segment {
+	t.Helper()
 	id := timeline.SegmentID{DataSource: dataSource, Interval: liveDay, Version: "2026-01-01T00:00:00.000Z", Partition: partition}
-	g, err := p.Live().Open(live.SegmentOptions{ID: id, Shard: timeline.Numbered{Partition: partition}, TaskID: "task"})
+	g, err := p.Live().Open(live.SegmentOptions{ID: id, Shard: timeline.Numbered{Partition: partition}, TaskID: "task", Priority: priority})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -121,6 +121,7 @@ func TestAMetastoreThatLosesItsLastMoments(t *testing.T) {
 // when their ids are given again. Not one query sees the forgotten rows, also with the groups of
 // single segments kept, and the Coordinator that comes back has the new files loaded.
 func TestIDsThatAreGivenAgainWhileNobodyDrops(t *testing.T) {
+	t.Parallel()
 	store := postgres.URL(t)
 	c := server.StartCluster(t, server.ClusterOptions{
 		Metastore: metastore.Options{URL: store}, Links: true,

@@ -16,6 +16,7 @@ import (
 // it: the only Broker, or the only Historical that holds the segment. The answer breaks off though
 // the timeout of the query is far, and the next query is told that nobody answers.
 func TestAProcessFallsSilentInTheMiddleOfAnAnswer(t *testing.T) {
+	t.Parallel()
 	c := server.StartCluster(t, server.ClusterOptions{Processes: [][]string{
 		{"coordinator", "overlord", "worker"}, {"historical"}, {"broker"}, {"router"},
 	}})

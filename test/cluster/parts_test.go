@@ -58,7 +58,7 @@ func rowsRead(t *testing.T, c *server.Cluster, id string) (out []int64) {
 	return out
 }
 
-// goesOnWithout kills a helper whose part of a task is being read, and wants only that part read
+// goesOnWithout kills a peer whose part of a task is being read, and wants only that part read
 // again, elsewhere, and every row once.
 func goesOnWithout(t *testing.T, c *server.Cluster, g *server.Gate, helper *server.Process, id string) {
 	t.Helper()
@@ -148,7 +148,7 @@ func TestATaskBeginsAnewWhenWhatAnotherWorkerWroteIsLost(t *testing.T) {
 	c.Until("one file is read", func() bool { return done(1) })
 	c.Kill(helper)
 	close(second)
-	// Either the helper had the file that was read, and all begins anew, or the other one, and only
+	// Either the peer had the file that was read, and all begins anew, or the other one, and only
 	// that is read again.
 	g.Release()
 	if task := await(t, c, id); task.StatusCode != "SUCCESS" {

@@ -98,6 +98,7 @@ func TestSettingsOfTiersThatCanNotBeAreRefused(t *testing.T) {
 	for setting, want := range map[string]string{
 		`service.router.strategies=[{"type":"javascript","function":"x"}]`: "Strategy [javascript]",
 		"service.broker.select.tier=best":                                  "must be highestPriority",
+		"service.broker.realtime.select.tier=best":                         "Setting [service.broker.realtime.select.tier] is [best]",
 		"service.broker.select.tier.strict.priorities=[\"a\"]":             "is not a list of whole numbers",
 		"service.broker.balancer.type=fair":                                "must be leastRows",
 	} {

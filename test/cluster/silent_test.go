@@ -21,6 +21,7 @@ const unanswered = 5 * time.Second
 // again in less than five seconds, queries are exact all the time, and nothing waits for what is
 // silent.
 func TestSilentProcesses(t *testing.T) {
+	t.Parallel()
 	rnd := rand.New(rand.NewPCG(8, 1))
 	c := server.StartCluster(t, server.ClusterOptions{Links: true, Metastore: metastore.Options{URL: postgres.URL(t)}, Processes: [][]string{
 		{"coordinator", "overlord"}, {"coordinator", "overlord"}, {"historical"}, {"historical"}, {"historical"}, {"worker"}, {"broker"}, {"broker"}, {"router"},

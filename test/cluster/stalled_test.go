@@ -14,6 +14,7 @@ import (
 // A client that reads nothing of what a Router passes on is left by both when the Broker's query is
 // too late, or is cancelled.
 func TestTheRouterLeavesClientsThatDoNotRead(t *testing.T) {
+	t.Parallel()
 	c := server.StartCluster(t, server.ClusterOptions{Processes: server.Small})
 	days(t, c, "wiki", 0, 5)
 	for name, timeout := range map[string]int{"late": 5000, "cancelled": 100_000} {

@@ -24,6 +24,7 @@ var seeds = flag.Uint64("seeds", 1, "how many random runs of trouble there are")
 // has every row of a day once and all of one generation, or it is an error; and when all is well
 // again no day is older than what was acknowledged last.
 func TestAnswersStayExactInTrouble(t *testing.T) {
+	t.Parallel()
 	for seed := range *seeds {
 		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {
 			x := &trouble{t: t, rnd: rand.New(rand.NewPCG(seed, 1)), c: server.StartCluster(t, server.ClusterOptions{

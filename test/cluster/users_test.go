@@ -50,6 +50,7 @@ var grantBob = []string{
 	"POST " + roleBase + `/roles/boss/permissions [{"resource":{"name":"security","type":"CONFIG"},"action":"READ"}]`,
 }
 
+// A change counts on every process before it is answered. (spec/security.md, section 12, row 28)
 func TestUsersArePushed(t *testing.T) {
 	c := server.StartCluster(t, server.ClusterOptions{
 		Processes: server.Small, Settings: server.Secured, HTTP: server.LoggedIn("admin", "pw1"),

@@ -1,11 +1,14 @@
-// Package corpus asks a server of this checkout the statements that the reference system was asked
-// (../shared/golden/corpus, beside the repository) and compares the answers. What is not answered
-// like the recording yet is in testdata/corpus_pending.txt, which only shrinks; what the
-// specification wants otherwise, in differs_test.go.
+// Package corpus runs the statements that were recorded from Apache Druid (../shared/golden/corpus,
+// beside the repository) on a server of this checkout and compares the results.
+// testdata/corpus_pending.txt lists statements whose results do not match yet; it only shrinks.
+// differs_test.go lists the differences that the specification requires.
 //
-//	go test ./test/corpus -v                          counts per topic
-//	go test ./test/corpus -v -topics casts,time -summary 20     the most common differences of two topics, with an example each
-//	go test ./test/corpus -update                     take what passes now out of the list
+//	print counts per topic:
+//	go test ./test/corpus -v
+//	print the most common differences of two topics, with an example each:
+//	go test ./test/corpus -v -topics casts,time -summary 20
+//	remove passing statements from the list:
+//	go test ./test/corpus -update
 package corpus
 
 import (
@@ -37,7 +40,7 @@ var (
 // alias is the name the recorded statements came under; they also name the SQL schema of that name.
 const alias = "druid"
 
-// recorded is when the reference was asked: some answers have the day in them.
+// recorded is when Druid was asked: some answers have the day in them.
 var recorded = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
 // askers is how many statements are under way at once.

@@ -222,7 +222,7 @@ func oddTimes() []oddFile {
 		times("offsets", `[["2023-12-31T22:00:00.000Z",1]]`, nil, "2024-01-01T00:00:00+02:00"),
 		{name: "time: finer than milliseconds", file: "t.csv", text: "v,ts\n1,2024-01-01T00:00:00.123456Z\n", ask: "__time, ts",
 			want: `[["2024-01-01T00:00:00.123Z","2024-01-01T00:00:00.123456Z"]]`, says: "more digits than milliseconds"},
-		{name: "time: none", file: "t.csv", text: "v,w\n1,x\n", fails: "No column looks like a time"},
+		{name: "time: none", file: "t.csv", text: "v,w\n1,x\n", fails: "No time column was found"},
 		{name: "time: none is wanted", file: "t.csv", text: "v,w\n1,x\n", args: []string{"--partitioned-by", "ALL"}, ask: "v, w", want: `[[1,"x"]]`},
 		{name: "time: JSON seconds in strings", file: "t.json", text: `{"ts":"1704067200","v":1}`, ask: "__time, v", want: `[["2024-01-01T00:00:00.000Z",1]]`},
 		{name: "time: other digits in JSON", file: "t.json", text: `{"ts":20240101,"v":1}`, ask: "__time, v", want: `[["2024-01-01T00:00:00.000Z",1]]`},
@@ -281,7 +281,7 @@ func oddKinds(t *testing.T) []oddFile {
 			return join(err, w.Close())
 		}), "tar archive"),
 		refused("a program", "\x7fELF\x02\x01\x01"+strings.Repeat("\x00\x1b[31m\x07", 500), "is a program"),
-		refused("bytes", "\x1b[2J\x07\x0e\x0f"+strings.Repeat("\x05\x06\x10", 300), "is no text"),
+		refused("bytes", "\x1b[2J\x07\x0e\x0f"+strings.Repeat("\x05\x06\x10", 300), "is not text"),
 		refused("XML", `<?xml version="1.0"?><a><b/></a>`, "is XML"),
 		refused("nothing but blanks", " \n\n ", "is empty"),
 		{name: "Parquet", file: "p", text: written(t, writeParquet), ask: "id, name, score, small, ok, tags, __time",

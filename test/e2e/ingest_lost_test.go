@@ -75,7 +75,7 @@ func TestIngestOutlivesTheServer(t *testing.T) {
 	server.Until(t, "the command knows its task", func() bool { return strings.Contains(out.String(), "Task query-") })
 	p.stop(t)
 	server.Until(t, "the command sees that the server is gone", func() bool {
-		return strings.Contains(out.String(), "was accepted and goes on when the server is back")
+		return strings.Contains(out.String(), "was accepted and resumes when the server is back")
 	})
 	again := launch(t, exec.Command(henge, arguments...))
 	close(released)
@@ -84,7 +84,7 @@ func TestIngestOutlivesTheServer(t *testing.T) {
 	if err := cmd.Wait(); err != nil {
 		t.Fatalf("the load ends with %v\n%s", err, out)
 	}
-	for _, want := range []string{"Task query-", "was accepted and goes on when the server is back", "The server is back", "1,000 rows"} {
+	for _, want := range []string{"Task query-", "was accepted and resumes when the server is back", "The server is back", "1,000 rows"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the load does not say %q:\n%s", want, out)
 		}

@@ -1,6 +1,5 @@
-// Package e2e tests the real binary, built from this checkout: loading and asking, restarting,
-// being killed at any moment, refusing to start where it can't, the command-line tools, and the
-// lines of the README.
+// Package e2e tests the real binary, built from this checkout: loading and querying, restarts,
+// kills at any moment, refused starts, the command-line tools, and the code blocks of the docs.
 package e2e
 
 import (

@@ -14,27 +14,27 @@ import (
 	"github.com/hengedb/henge/internal/testkit/postgres"
 )
 
-// fleet are processes of the binary on one PostgreSQL and one deep storage.
-type fleet struct {
+// testCluster are processes of the binary on one PostgreSQL and one deep storage.
+type testCluster struct {
 	t        *testing.T
 	dir      string
 	settings []string
 	router   *process
 }
 
-func newFleet(t *testing.T, settings ...string) *fleet {
+func newTestCluster(t *testing.T, settings ...string) *testCluster {
 	dir := t.TempDir()
-	return &fleet{t: t, dir: dir, settings: append([]string{
+	return &testCluster{t: t, dir: dir, settings: append([]string{
 		"service.metadata.storage.type=postgresql", "service.metadata.storage.connector.connectURI=" + postgres.URL(t),
 		"service.storage.storageDirectory=" + filepath.Join(dir, "deep"), "service.leader.leaseDuration=PT1S", "service.memory.limit=256MiB", "service.coordinator.startDelay=PT0S",
 	}, settings...)}
 }
 
 // of returns the data directory of a process.
-func (f *fleet) of(name string) string { return filepath.Join(f.dir, name) }
+func (f *testCluster) of(name string) string { return filepath.Join(f.dir, name) }
 
 // arguments are those of a server; more stands for further ones.
-func (f *fleet) arguments(name string, roles []string, more ...string) []string {
+func (f *testCluster) arguments(name string, roles []string, more ...string) []string {
 	out := append([]string{"--data", f.of(name)}, roles...)
 	for _, set := range f.settings {
 		out = append(out, "--set", set)
@@ -42,7 +42,7 @@ func (f *fleet) arguments(name string, roles []string, more ...string) []string 
 	return append(append(out, ports()...), more...)
 }
 
-func (f *fleet) run(name string, roles []string, more ...string) *process {
+func (f *testCluster) run(name string, roles []string, more ...string) *process {
 	f.t.Helper()
 	p := launch(f.t, exec.Command(henge, append([]string{"server"}, f.arguments(name, roles, more...)...)...))
 	if p.Addresses["router"] != "" {
@@ -51,7 +51,7 @@ func (f *fleet) run(name string, roles []string, more ...string) *process {
 	return p
 }
 
-func (f *fleet) ask(sql string) string {
+func (f *testCluster) ask(sql string) string {
 	rows, err := f.router.Query(f.t.Context(), sql)
 	if err != nil {
 		return err.Error()
@@ -59,7 +59,7 @@ func (f *fleet) ask(sql string) string {
 	return fmt.Sprint(rows)
 }
 
-func (f *fleet) until(what string, ok func() bool) {
+func (f *testCluster) until(what string, ok func() bool) {
 	f.t.Helper()
 	for deadline := time.Now().Add(patience); !ok(); {
 		if time.Now().After(deadline) {
@@ -73,7 +73,7 @@ func (f *fleet) until(what string, ok func() bool) {
 
 // copyName gives the data directory of one process the name of another, as if its machine had been
 // copied from that one's.
-func (f *fleet) copyName(from, to string) {
+func (f *testCluster) copyName(from, to string) {
 	f.t.Helper()
 	name, err := os.ReadFile(filepath.Join(f.of(from), "process"))
 	if err == nil {
@@ -91,7 +91,7 @@ func (f *fleet) copyName(from, to string) {
 // them: what was acknowledged is there when one of the two is gone, and every answer was whole. A
 // second process on the same data directory does not start.
 func TestTwoProcessesOfOneName(t *testing.T) {
-	f := newFleet(t, "service.discovery.leaseDuration=PT2S")
+	f := newTestCluster(t, "service.discovery.leaseDuration=PT2S")
 	control := []string{"coordinator", "overlord"}
 	f.run("control", control)
 	refused(t, f.arguments("control", control), "Data directory ["+f.of("control")+"] is in use by process")
@@ -150,7 +150,7 @@ func TestTwoProcessesOfOneName(t *testing.T) {
 // there is refused and told what to do. The process itself, which its data directory names, comes
 // back at once.
 func TestAnAddressBelongsToOneName(t *testing.T) {
-	f := newFleet(t, "service.discovery.leaseDuration=PT1H") // of what is killed nothing runs out
+	f := newTestCluster(t, "service.discovery.leaseDuration=PT1H") // of what is killed nothing runs out
 	f.run("control", []string{"coordinator", "overlord", "worker"})
 	f.run("front", []string{"router", "broker"})
 	historical := []string{"historical"}
@@ -162,7 +162,8 @@ func TestAnAddressBelongsToOneName(t *testing.T) {
 	f.until("it holds the segment", func() bool { return f.ask("SELECT MIN(num_replicas) FROM sys.segments") == "[[1]]" })
 	killed.kill()
 	there := []string{"--set", "service.historical.plaintextPort=" + address[strings.LastIndexByte(address, ':')+1:]}
-	refused(t, f.arguments("another", historical, there...), "Another process is the [historical] at ["+address+"]", "service.host or port")
+	refused(t, f.arguments("another", historical, there...), "Another process is already the "+
+		"[historical] at ["+address+"]", "service.host or port")
 	f.run("historical", historical, there...)
 	f.until("it holds the segment again", func() bool {
 		return f.ask("SELECT COUNT(*) FROM sys.server_segments WHERE server = '"+address+"'") == "[[1]]"

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"context"
 	"fmt"
 	"os/exec"
 	"path/filepath"
@@ -8,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/hengedb/henge/internal/testkit/postgres"
 	"github.com/hengedb/henge/internal/testkit/server"
@@ -18,6 +20,8 @@ import (
 // rows are there once.
 func TestTasksGoOnOverARestartOfPostgreSQL(t *testing.T) {
 	dir, store := t.TempDir(), postgres.URL(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
 	run := func(roles ...string) *process {
 		node := t.TempDir()
 		arguments := append(append([]string{"server"}, roles...), "--data", node)
@@ -28,7 +32,13 @@ func TestTasksGoOnOverARestartOfPostgreSQL(t *testing.T) {
 		} {
 			arguments = append(arguments, "--set", set)
 		}
-		return launch(t, exec.Command(henge, append(arguments, ports()...)...))
+		p := launch(t, exec.Command(henge, append(arguments, ports()...)...))
+		t.Cleanup(func() {
+			if t.Failed() {
+				t.Logf("the log of %v:\n%s", roles, p.errors)
+			}
+		})
+		return p
 	}
 	router := run("coordinator", "overlord", "historical", "broker", "router")
 	run("worker")
@@ -37,7 +47,7 @@ func TestTasksGoOnOverARestartOfPostgreSQL(t *testing.T) {
 		t.Helper()
 		server.Until(t, "task ["+id+"] has ended", func() (ended bool) {
 			var err error
-			task, err = router.Await(t.Context(), id) // it may not be known how the task is, for a while
+			task, err = router.Await(ctx, id) // it may not be known how the task is, for a while
 			return err == nil
 		})
 		return task
@@ -51,25 +61,31 @@ func TestTasksGoOnOverARestartOfPostgreSQL(t *testing.T) {
 			if task == "native" {
 				statement = g.Native()
 			}
-			id, err := submit(t.Context(), &router.Client, statement, nil)
+			id, err := submit(ctx, &router.Client, statement, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			<-g.Reading
+			select {
+			case <-g.Reading:
+			case <-ctx.Done():
+				t.Fatalf("task [%s] was accepted, but does not run", id)
+			}
 			running, gates = append(running, id), append(gates, g)
 		}
-		// Short tasks come all the time, each with a row of its own.
+		// Short tasks come all the time, each with a row of its own: one at least in each round.
 		var short sync.WaitGroup
 		var accepted []string
 		stop := make(chan struct{})
 		short.Go(func() {
-			for n := 0; ; n++ {
+			for n := 0; ctx.Err() == nil; n++ {
 				select {
 				case <-stop:
-					return
+					if len(accepted) > 0 {
+						return
+					}
 				default:
 				}
-				id, err := router.Submit(t.Context(), small("INSERT INTO small", fmt.Sprintf("%d-%d", round, n)), nil)
+				id, err := router.Submit(ctx, small("INSERT INTO small", fmt.Sprintf("%d-%d", round, n)), nil)
 				if err == nil {
 					accepted = append(accepted, fmt.Sprint(id, " ", round, "-", n))
 				}
@@ -98,12 +114,12 @@ func TestTasksGoOnOverARestartOfPostgreSQL(t *testing.T) {
 		t.Logf("%s restart: [%d] short tasks were accepted", mode, len(accepted))
 		want := fmt.Sprintf("[[%d %d 1000 499500 %d]]", 1000*(round+1), 499500*(round+1), 1000*(round+1))
 		server.Until(t, "all rows are there once: "+want, func() bool {
-			rows, err := router.Query(t.Context(), "SELECT (SELECT COUNT(*) FROM inserted), (SELECT SUM(n) FROM inserted), "+
+			rows, err := router.Query(ctx, "SELECT (SELECT COUNT(*) FROM inserted), (SELECT SUM(n) FROM inserted), "+
 				"(SELECT COUNT(*) FROM replaced), (SELECT SUM(n) FROM replaced), (SELECT COUNT(*) FROM t)")
 			return err == nil && fmt.Sprint(rows) == want
 		})
 		var found []string
-		rows, err := router.Query(t.Context(), fmt.Sprintf("SELECT v FROM small WHERE v LIKE '%d-%%'", round))
+		rows, err := router.Query(ctx, fmt.Sprintf("SELECT v FROM small WHERE v LIKE '%d-%%'", round))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -57,7 +57,7 @@ func (o *output) String() string {
 
 var (
 	readyLine = regexp.MustCompile(`(?m)^henge \S+ ready in \S+: (.*)\n`)
-	roleURL   = regexp.MustCompile(`(\w+) (http://\S+?)(?:,|$)`)
+	roleURL   = regexp.MustCompile(`(\w+) (https?://\S+?)(?:,|$)`)
 )
 
 // serve starts the server on dir and returns when it says that it is ready. It is killed when the

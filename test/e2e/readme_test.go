@@ -13,8 +13,13 @@ import (
 	"time"
 )
 
-// tryout is what the README tells a newcomer to paste.
-var tryout = regexp.MustCompile("(?s)<!-- tryout -->\\s*```sh\\n(.*?)```\\s*<!-- /tryout -->")
+var (
+	// tryout is what a page tells a newcomer to paste.
+	tryout = regexp.MustCompile("(?s)<!-- tryout -->(.*?)<!-- /tryout -->")
+	// pasted are the lines in it, and printed what the page says that they print.
+	pasted  = regexp.MustCompile("(?s)```sh\\n(.*?)```")
+	printed = regexp.MustCompile("(?s)```text\\n(.*?)```")
+)
 
 // onFreePorts stands in for bin/henge: the same binary, on ports that are free on the machine of
 // the test, and a client that waits for the server that was started a line before.
@@ -29,19 +34,40 @@ sql|ingest)
 esac
 `
 
-// TestReadmeLines runs the README's lines as they stand, but for the ports.
+// TestReadmeLines runs the lines of the README and the tutorial as they stand, but for the ports.
+// What a text block among them shows is printed, line by line.
 func TestReadmeLines(t *testing.T) {
 	if _, err := exec.LookPath("curl"); err != nil {
 		t.Skip("the README uses curl, which is not installed")
 	}
-	text, err := os.ReadFile("../../README.md")
-	if err != nil {
-		t.Fatal(err)
+	for page, wants := range map[string][]string{
+		"README.md":        {" ready in ", "INSERT INTO", "country", `"sold":`},
+		"docs/tutorial.md": {" ready in ", "INSERT INTO"},
+	} {
+		t.Run(filepath.Base(page), func(t *testing.T) {
+			text, err := os.ReadFile("../../" + page)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var script strings.Builder
+			for _, region := range tryout.FindAllStringSubmatch(string(text), -1) {
+				for _, m := range pasted.FindAllStringSubmatch(region[1], -1) {
+					script.WriteString(m[1])
+				}
+				for _, m := range printed.FindAllStringSubmatch(region[1], -1) {
+					wants = append(wants, strings.Split(strings.TrimSpace(m[1]), "\n")...)
+				}
+			}
+			if script.Len() == 0 {
+				t.Fatalf("%s has no block between <!-- tryout --> and <!-- /tryout -->", page)
+			}
+			paste(t, page, script.String(), wants)
+		})
 	}
-	m := tryout.FindSubmatch(text)
-	if m == nil {
-		t.Fatal("README.md has no block between <!-- tryout --> and <!-- /tryout -->")
-	}
+}
+
+// paste runs lines of a page in a shell, which starts a server, and looks for what they print.
+func paste(t *testing.T, page, lines string, wants []string) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -58,7 +84,7 @@ func TestReadmeLines(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "bin", "henge"), fmt.Appendf(nil, onFreePorts, henge, settings, port), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	script := strings.ReplaceAll(string(m[1]), "localhost:8888", fmt.Sprintf("localhost:%d", port))
+	script := strings.ReplaceAll(lines, "localhost:8888", fmt.Sprintf("localhost:%d", port))
 
 	cmd := exec.Command("sh", "-e")
 	cmd.Dir, cmd.Stdin = dir, strings.NewReader(script)
@@ -76,11 +102,11 @@ func TestReadmeLines(t *testing.T) {
 	endGroup()
 	_ = cmd.Wait() // frees the pipes; the process itself was waited for above
 	if err != nil || !state.Success() {
-		t.Fatalf("the README's lines end with %v, %v:\n%s", state, err, out)
+		t.Fatalf("the lines of %s end with %v, %v:\n%s", page, state, err, out)
 	}
-	for _, want := range []string{" ready in ", "INSERT INTO", "country", `"sold":`} {
+	for _, want := range wants {
 		if !strings.Contains(out.String(), want) {
-			t.Errorf("the README's lines print no %q:\n%s", want, out)
+			t.Errorf("the lines of %s print no %q:\n%s", page, want, out)
 		}
 	}
 }

@@ -116,3 +116,24 @@ func TestSecurityPageOfACluster(t *testing.T) {
 		}
 	}
 }
+
+func TestSecurityPageOfADirectory(t *testing.T) {
+	for _, program := range []string{"/usr/sbin/slapd", "ldapadd"} {
+		if _, err := exec.LookPath(program); err != nil {
+			t.Skip("the page uses " + program + ", which is not installed")
+		}
+	}
+	got := runPage(t, pageBlock(t, "directory")+"echo and now the directory only\n"+pageBlock(t, "directory-only"), "localhost:3890",
+		"localhost:"+freePort(t))
+	mixed, only, _ := strings.Cut(got, "and now the directory only")
+	for _, want := range []string{"added role analyst", "1000", "bob may not see servers"} {
+		if !strings.Contains(mixed, want) {
+			t.Errorf("the lines print no %q:\n%s", want, mixed)
+		}
+	}
+	for _, want := range []string{"1000", "401"} {
+		if !strings.Contains(only, want) {
+			t.Errorf("the lines about the directory only print no %q:\n%s", want, only)
+		}
+	}
+}

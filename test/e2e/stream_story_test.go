@@ -22,10 +22,10 @@ import (
 )
 
 // storyTime is how long ids are produced: HENGE_STORY, or a short time.
-func storyTime(t *testing.T) time.Duration {
+func storyTime(t *testing.T, short time.Duration) time.Duration {
 	text := os.Getenv("HENGE_STORY")
 	if text == "" {
-		return 20 * time.Second
+		return short
 	}
 	d, err := time.ParseDuration(text)
 	if err != nil {
@@ -117,7 +117,7 @@ func story(t *testing.T, cast []*actor) {
 
 	// What was begun may be in an answer, what was acknowledged must be in the last one.
 	var begun, acknowledged atomic.Int64
-	producing, stop := context.WithTimeout(t.Context(), storyTime(t))
+	producing, stop := context.WithTimeout(t.Context(), storyTime(t, 20*time.Second))
 	defer stop()
 	ended := make(chan struct{})
 	go func() {

@@ -53,17 +53,17 @@ func TestStreamCommand(t *testing.T) {
 			}
 		}
 	}
-	has(run("list"), 0, "There is no supervisor")
+	has(run("list"), 0, "There are no supervisors")
 	has(run("status", "orders"), 1, "There is no supervisor [orders]")
-	has(load("missing"), 1, "[missing] is not there")
-	has(load("empty"), 1, "no records to look at")
+	has(load("missing"), 1, "[missing] does not exist")
+	has(load("empty"), 1, "has no records")
 	has(run("--kafka", "127.0.0.1:1", "--topic", "orders", "--into", "orders"), 1, "[127.0.0.1:1]", "advertised.listeners")
 	dry := load("orders", "--dry-run", "--rollup", "minute", "--sum", "qty")
-	has(dry, 0, "100 records looked at", `time in "sold" (iso)`, `"queryGranularity": "MINUTE"`, `"longSum"`, "1 of them can't be read")
-	has(run("list"), 0, "There is no supervisor")
+	has(dry, 0, "100 records sampled", `time in "sold" (iso)`, `"queryGranularity": "MINUTE"`, `"longSum"`, "1 of them can't be read")
+	has(run("list"), 0, "There are no supervisors")
 
 	has(load("orders"), 0, "RUNNING", "It reads.", "S3")
-	has(load("orders"), 1, "supervisor [orders] already")
+	has(load("orders"), 1, "Supervisor [orders] already exists")
 	deadline := time.Now().Add(patience)
 	var answer result
 	for time.Now().Before(deadline) {

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -91,9 +92,13 @@ func TestSQLCommand(t *testing.T) {
 	}
 	const query = `SELECT 1 AS n, 'a,"b"' AS s, CAST(NULL AS VARCHAR) AS e`
 	for format, want := range map[string]string{
-		"table": "1 | a,\"b\" |",
-		"csv":   "n,s,e\n1,\"a,\"\"b\"\"\",\n",
-		"json":  `{"n":1,"s":"a,\"b\"","e":null}`,
+		"table":    "1 | a,\"b\" | NULL",
+		"vertical": "s | a,\"b\"\ne | NULL",
+		"tsv":      "n\ts\te\n1\ta,\"b\"\t\\N\n",
+		"markdown": "| 1 | a,\"b\" | NULL |",
+		"ndjson":   "{\"n\":1,\"s\":\"a,\\\"b\\\"\",\"e\":null}\n",
+		"csv":      "n,s,e\n1,\"a,\"\"b\"\"\",\n",
+		"json":     `[{"n":1,"s":"a,\"b\"","e":null}]`,
 	} {
 		if r := ask("", "-q", query, "--format", format); r.code != 0 || !strings.Contains(r.stdout, want) {
 			t.Errorf("format %s: status %d\n%s%s", format, r.code, r.stdout, r.stderr)
@@ -106,6 +111,24 @@ func TestSQLCommand(t *testing.T) {
 	}
 	if r := ask("SELECT v FROM t", "-", "--format", "csv", "--timing"); r.code != 0 || !strings.HasPrefix(r.stdout, "v\na;b\n") {
 		t.Errorf("standard input: status %d\n%s%s", r.code, r.stdout, r.stderr)
+	}
+	// Commands of the prompt work in scripts, against the real catalog.
+	for script, want := range map[string]string{
+		`\d`: "service,t,TABLE\n", `\d t`: "v,VARCHAR,YES\n", `\d service.t`: "v,VARCHAR,YES\n",
+		`\dt sys.ser*`:   "sys,server_segments,SYSTEM_TABLE\n",
+		`\df approx_top`: "APPROX_TOP_K(<expr>, <count>)", `\l`: "\nsys\n", `\conninfo`: p.Addresses["router"],
+		"\\set sqlTimeZone Asia/Tokyo\nSELECT TIME_FORMAT(TIMESTAMP '2024-01-01', 'Z') AS zone": "zone\n+0900",
+	} {
+		if r := ask(script, "--format", "csv"); r.code != 0 || !strings.Contains(r.stdout, want) {
+			t.Errorf("%s: status %d\n%s%s", script, r.code, r.stdout, r.stderr)
+		}
+	}
+	for script, want := range map[string]string{
+		`\d srevers`: "did you mean [servers]", `\d sys.taks`: "did you mean [sys.tasks]", `\dt zzz`: "[zzz]", `\df zzz`: "[zzz]", `\dd`: `[\d]`,
+	} {
+		if r := ask(script); r.code == 0 || !strings.Contains(r.stderr, want) || r.stdout != "" {
+			t.Errorf("%s: status %d\n%s%s", script, r.code, r.stdout, r.stderr)
+		}
 	}
 	r := ask("", "-q", "SELECT v,\n  wrong FROM t")
 	if r.code == 0 || !strings.Contains(r.stderr, "wrong") || !strings.Contains(r.stderr, "\n    ^^^^^\n") {
@@ -127,7 +150,8 @@ func TestSQLCommand(t *testing.T) {
 }
 
 func TestHelpAndVersion(t *testing.T) {
-	if r := tool(t, "", "--version"); r.code != 0 || !strings.HasPrefix(r.stdout, "henge ") {
+	said := regexp.MustCompile(`^henge version \S+ \((commit [0-9a-f]{12}(\+modified)?, \d{4}-\d\d-\d\d, )?go1\.\d+.*\)\n$`)
+	if r := tool(t, "", "--version"); r.code != 0 || !said.MatchString(r.stdout) {
 		t.Errorf("--version: status %d, %q", r.code, r.stdout)
 	}
 	for _, command := range []string{"", "server", "sql", "ingest", "sample", "inspect"} {

@@ -41,10 +41,10 @@ func shape(ctx context.Context, c *pgx.Conn, sql string) (columns, rows string) 
 	return strings.Join(fields, ", "), strings.Join(list, "\n")
 }
 
-// TestTheCatalogLooksAsThatOfPostgreSQL sends the statements of testdata/catalog.sql, which clients
+// catalog sends the statements of testdata/catalog.sql, which clients
 // run when they connect, to a real PostgreSQL and to Henge: columns and types must be the same, and
 // behind a line that begins with = the rows too.
-func TestTheCatalogLooksAsThatOfPostgreSQL(t *testing.T) {
+func catalog(t *testing.T, address string) {
 	oracle, err := pgx.Connect(t.Context(), postgres.URL(t))
 	if err != nil {
 		t.Fatal(err)
@@ -57,7 +57,7 @@ func TestTheCatalogLooksAsThatOfPostgreSQL(t *testing.T) {
 	if err := oracle.QueryRow(t.Context(), "show server_version_num").Scan(&version); err != nil || !strings.HasPrefix(version, "15") {
 		t.Skipf("PostgreSQL is of version %s, not 15 (%v)", version, err)
 	}
-	henge, err := pgx.Connect(t.Context(), "postgres://ann@"+open(t)+"/henge?sslmode=disable")
+	henge, err := pgx.Connect(t.Context(), "postgres://ann@"+address+"/henge?sslmode=disable")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,18 +1,18 @@
-// Package protocol has what processes of older releases really said to each other, and lays it
-// before today's code.
+// Package protocol replays recorded messages between processes of older releases against the
+// current code.
 //
 // A recording is one file of testdata for each protocol: the announcements of the processes of a
 // small cluster, the segments that it held, and the requests and answers between a Broker, a
-// Coordinator and two Historicals, byte for byte. It is made by the code of that release, by this
+// Coordinator and two Historicals, byte for byte. The code of that release records it, with this
 // file:
 //
 //	git worktree add ../old COMMIT                # the last one of that protocol
 //	cp test/protocol/record_test.go ../old/test/protocol/
 //	cd ../old && go test ./test/protocol -run Record -record FILE
 //
-// protocol1.json is of 8cdff39 and protocol2.json of 6a37382. Before a change of cluster.Protocol,
-// the last commit of the present one is recorded likewise. A recording is never made anew: no code
-// but that of its commit can say what that release says.
+// protocol1.json was recorded at 8cdff39 and protocol2.json at 6a37382. Before a change of
+// cluster.Protocol, the last commit of the current protocol is recorded likewise. A recording is
+// never repeated: only the code of its commit can produce the messages of that release.
 package protocol
 
 import (

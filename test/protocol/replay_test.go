@@ -26,6 +26,7 @@ import (
 	"github.com/hengedb/henge/internal/cluster"
 	"github.com/hengedb/henge/internal/dispatch"
 	"github.com/hengedb/henge/internal/exec"
+	"github.com/hengedb/henge/internal/exec/progress"
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/query"
 	"github.com/hengedb/henge/internal/segment"
@@ -120,6 +121,7 @@ func (s *answerer) AdmitPart(context.Context, *dispatch.Request, *exec.Fragment)
 	return func() {}, nil
 }
 func (s *answerer) SegmentCache(bool, bool) *exec.SegmentCache { return nil }
+func (s *answerer) Part(string) (*progress.Progress, func())   { return nil, func() {} }
 func (s *answerer) SegmentTimes(string) *exec.SegmentTimes     { return nil }
 func (s *answerer) Relay(req *dispatch.Request, env *exec.Env) (exec.Remote, error) {
 	return s.dispatcher.Relay(req, env.Budget, env.Spill), nil
@@ -334,7 +336,7 @@ func askAgain(t *testing.T, r *recording, req *dispatch.Request, f *exec.Fragmen
 		}
 	}
 	if req.Profile { // as EXPLAIN ANALYZE does
-		f.Far = &exec.FarProfile{}
+		f.Remote = &exec.RemoteProfile{}
 	}
 	here, remote, err := d.Split(&dispatch.Query{
 		ID: req.QueryID, TimeZone: req.TimeZone, Now: req.Now, BatchRows: req.BatchRows, Priority: req.Priority, Lane: req.Lane,

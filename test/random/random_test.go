@@ -1,6 +1,6 @@
-// Package random plays random data and random requests against a whole server: rewriting a table
-// changes nothing, and native queries give
-// what the same in SQL gives. A round is made by its seed alone.
+// Package random runs random requests over random data on a whole server: rewriting a table must
+// not change results, and native queries must return the results of equivalent SQL. A round depends
+// only on its seed.
 package random
 
 import (

@@ -259,6 +259,9 @@ func TestNativeQueriesNeedTheirDatasources(t *testing.T) {
 			nativePath, body, 200, "", ""},
 			exchange{"wiki", "POST", nativePath, strings.Replace(body, "other", "wiki", 1), 200, "", ""})
 	}
+	for _, role := range []string{"historical", "indexer"} { // which answer from what they hold
+		run(t, &server.Client{Addresses: map[string]string{"router": c.Addresses[role]}, HTTP: c.HTTP}, list)
+	}
 	list = append(list, exchange{"nobody", "DELETE", nativePath + "/unknown", "", 202, "", ""},
 		exchange{"nobody", "DELETE", sqlPath + "/unknown", "", 404, "", ""})
 	run(t, c, list)

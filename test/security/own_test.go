@@ -10,7 +10,7 @@ import (
 )
 
 // Statements belong to who sent them, in one process and in a cluster, whose Router passes the
-// credentials on.
+// credentials on. (spec/security.md, section 12, row 17)
 func TestStatementsBelongToTheirUsers(t *testing.T) {
 	who := server.People{"admin": {"* * *"}, "ann": {"READ DATASOURCE wiki"}, "bob": {"READ DATASOURCE *"}, "stater": {"* STATE STATE"},
 		"watcher": {"READ STATE STATE"}}
@@ -50,6 +50,7 @@ func TestStatementsBelongToTheirUsers(t *testing.T) {
 	})
 }
 
+// Who may write a datasource reads no other one by a task. (spec/security.md, section 12, row 16)
 func TestTasksNeedWhatTheyRead(t *testing.T) {
 	load := func(source string) string {
 		return `{"type":"index_parallel","spec":{"dataSchema":{"dataSource":"wiki","timestampSpec":{"column":"t","format":"auto"},` +

@@ -425,6 +425,10 @@ func TestPostgreSQLOverTLS(t *testing.T) {
 			if got != "3" || err != nil {
 				t.Errorf("psql: %s %v", got, err)
 			}
+			got, err = psql(t, s, "reader", "pw of reader", verified+authority+" channel_binding=require", "select count(*) from orders")
+			if got != "3" || err != nil { // SCRAM-SHA-256-PLUS
+				t.Errorf("psql with channel binding: %s %v", got, err)
+			}
 			if got, err := psql(t, s, "reader", "pw of reader", verified+foreign, "select 1"); err == nil {
 				t.Errorf("psql with a foreign authority: %s", got)
 			}

@@ -1,8 +1,12 @@
 package security
 
 import (
+	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -72,6 +76,10 @@ var shown = []string{
 	"SELECT CASE WHEN n > 1 THEN 12 / n END FROM {t} ORDER BY 1",
 	"SELECT SUM(n) FILTER (WHERE region = 'south') FROM {t}",
 	"SELECT region FROM {t} GROUP BY region HAVING MIN(12 / n) > 0",
+	"SELECT SUM(n), MAX(card) FROM (SELECT n, card FROM {t} LIMIT 100)",
+	"SELECT COUNT(*) FROM (SELECT n FROM {t} LIMIT 5)",
+	"SELECT LOOKUP(card, 'names'), COUNT(*) FROM {t} GROUP BY 1 ORDER BY 1",
+	"SELECT l.v, a.n FROM {t} a JOIN lookup.names l ON a.card = l.k ORDER BY 2",
 }
 
 // native are native queries of {t}, alike. Their intervals begin with a time chunk that has rows
@@ -104,6 +112,17 @@ func TestRulesShowWhatAFilteredCopyHas(t *testing.T) {
 	}})
 	c := &s.Client
 	orders(t, c)
+	const at = "/service/coordinator/v1/lookups/config"
+	for _, body := range []string{"{}", `{"__default":{"names":{"version":"v1","lookupExtractorFactory":{"type":"map","map":
+		{"*34":"masked","1234":"clear","9999":"hidden"}}}}}`} {
+		if status, answer, err := c.As("admin").Send(t.Context(), "coordinator", http.MethodPost, at, body); err != nil || status/100 != 2 {
+			t.Fatal(status, string(answer), err)
+		}
+	}
+	server.Until(t, "the lookup is there", func() bool {
+		rows, err := c.As("admin").Query(t.Context(), "SELECT COUNT(*) FROM lookup.names")
+		return err == nil && fmt.Sprint(rows) == "[[3]]"
+	})
 	ask := func(user, path, body string) string {
 		t.Helper()
 		status, answer, err := c.As(user).Send(t.Context(), "router", http.MethodPost, path, body)
@@ -159,9 +178,8 @@ func TestRulesCloseOtherDoors(t *testing.T) {
 		{"north", "POST", sqlPath, statement(columns), 200, "card", "note"},
 		{"north", "POST", sqlPath, statement(table("segments")), 200, "[]", "orders"},
 		{"north", "POST", sqlPath, statement(table("tasks")), 200, "[]", "orders"},
-		{"north", "POST", sqlPath, statement("EXPLAIN ANALYZE SELECT COUNT(*) FROM orders"), 403, "EXPLAIN ANALYZE tells", ""},
+		{"north", "POST", sqlPath, statement("EXPLAIN ANALYZE SELECT COUNT(*) FROM orders"), 403, "EXPLAIN ANALYZE describes", ""},
 		{"north", "POST", sqlPath, statement("EXPLAIN PLAN FOR SELECT COUNT(*) FROM orders WHERE 1 / n > 0"), 200, "north", "hidden"},
-		{"north", "POST", statementsPath, statement("SELECT * FROM orders", "executionMode=ASYNC"), 403, "", "1234"},
 		{"north", "POST", nativePath, `{"queryType":"segmentMetadata","dataSource":"orders"}`, 403, "segmentMetadata", "card"},
 		{"north", "POST", nativePath, `{"queryType":"dataSourceMetadata","dataSource":"orders"}`, 403, "dataSourceMetadata", "2026"},
 		{"north", "POST", taskPath, `{"type":"index_parallel","spec":{"dataSchema":{"dataSource":"copy",
@@ -170,12 +188,17 @@ func TestRulesCloseOtherDoors(t *testing.T) {
 		{"north", "POST", taskPath, `{"type":"compact","dataSource":"orders",
 			"ioConfig":{"type":"compact","inputSpec":{"type":"interval","interval":"2026/2027"}}}`, 403, refused, ""},
 	}
-	for _, text := range []string{
-		"INSERT INTO copy SELECT * FROM orders PARTITIONED BY ALL", "REPLACE INTO orders OVERWRITE ALL SELECT * FROM orders PARTITIONED BY ALL",
-		"INSERT INTO EXTERN(local(exportPath => '/nowhere')) AS CSV SELECT * FROM orders",
+	const source = `TABLE(EXTERN('{"type":"druid","dataSource":"orders","interval":"2000/3000"}', '{"type":"json"}')) EXTEND (card VARCHAR)`
+	for text, why := range map[string]string{
+		"REPLACE INTO orders OVERWRITE ALL SELECT * FROM orders PARTITIONED BY ALL": "would delete the rest",
+
+		"REPLACE INTO orders OVERWRITE ALL SELECT a.* FROM north a JOIN orders b ON a.n = b.n PARTITIONED BY ALL":                "",
+		"REPLACE INTO orders OVERWRITE ALL SELECT (SELECT MAX(n) FROM orders) AS m FROM (VALUES (1)) AS v(x) PARTITIONED BY ALL": "role [north]",
+		"INSERT INTO copy SELECT * FROM " + source + " PARTITIONED BY ALL":                                                       refused,
 	} {
-		list = append(list, exchange{"north", "POST", sqlPath + "/task", statement(text), 403, "", "1234"})
+		list = append(list, exchange{"north", "POST", sqlPath + "/task", statement(text), 403, why, "1234"})
 	}
+	list = append(list, exchange{"north", "POST", sqlPath, statement("SELECT * FROM " + source), 403, refused, "1234"})
 	for _, path := range []string{
 		"/service/v2/datasources/orders", "/service/coordinator/v1/datasources/orders/segments",
 		"/service/coordinator/v1/metadata/datasources/orders/segments",
@@ -204,11 +227,87 @@ func TestAccessIsExplained(t *testing.T) {
 		{"north", "POST", sqlPath, of("admin", "SELECT * FROM orders"), 403, "Unauthorized", "ALLOWED"},
 		{"admin", "POST", sqlPath, of("", "SELECT 1"), 400, "", "ALLOWED"},
 		{"admin", "POST", statementsPath, statement("EXPLAIN ACCESS FOR USER admin SELECT * FROM orders", "executionMode=ASYNC"), 501,
-			"EXPLAIN ACCESS is answered at once", "ALLOWED"},
+			"EXPLAIN ACCESS is not supported", "ALLOWED"},
 	})
 	open := server.Start(t, server.Options{})
 	run(t, &open.Client, []exchange{
 		{"", "POST", sqlPath, of("north", "SELECT 1"), 400,
-			"EXPLAIN ACCESS tells what users may do; without security everybody may do all", ""},
+			"EXPLAIN ACCESS shows the permissions of users; without security everybody may do everything", ""},
+	})
+}
+
+// Tasks that are submitted as statements read what the rules show, wherever they run; what they
+// kept is their user's, and tells of no other rows.
+func TestTasksReadByRules(t *testing.T) {
+	who := server.People{"other": {"READ DATASOURCE *"}}
+	maps.Copy(who, sellers)
+	who["north"] = append([]string{"READ DATASOURCE copy"}, sellers["north"]...)
+	dir := t.TempDir()
+	settings := []string{"service.export.storage.baseDir=" + dir, `service.ingestion.local.allowedPaths=["` + dir + `"]`}
+	check := func(t *testing.T, c *server.Client) {
+		orders(t, c)
+		id := task(t, c, "north", "REPLACE INTO copy OVERWRITE ALL SELECT * FROM orders WHERE 12 / n > 0 PARTITIONED BY ALL")
+		run(t, c, []exchange{
+			{"admin", "POST", sqlPath, statement("SELECT n, card, region FROM copy ORDER BY n"), 200,
+				`[{"n":1,"card":"*34","region":"north"},{"n":2,"card":"*35","region":"north"},{"n":3,"card":"*34","region":"north"},` +
+					`{"n":4,"card":null,"region":"north"}]`, ""},
+			{"admin", "POST", sqlPath, statement("SELECT note FROM copy"), 400, "note", "kept"},
+			{"admin", "GET", taskPath + "/" + id + "/reports", "", 200, "segmentGenerationProgress", `"input0"`},
+		})
+		var submitted struct {
+			ID string `json:"queryId"`
+		}
+		body := json.RawMessage(statement("SELECT n, card FROM orders ORDER BY n", "executionMode=ASYNC"))
+		if err := c.As("north").Call(t.Context(), http.MethodPost, statementsPath, body, &submitted); err != nil {
+			t.Fatal(err)
+		}
+		await(t, c, submitted.ID)
+		at := statementsPath + "/" + submitted.ID
+		run(t, c, []exchange{
+			{"north", "GET", at + "/results?resultFormat=array", "", 200, `[[1,"*34"],[2,"*35"],[3,"*34"],[4,null]]`, "9999"},
+			{"north", "GET", at + "?detail=true", "", 200, "SUCCESS", `"input0"`},
+			{"other", "GET", at + "/results", "", 403, "Unauthorized", "*34"},
+			{"admin", "GET", at + "/results", "", 403, "Unauthorized", "*34"},
+		})
+		for user, want := range map[string]string{"both": "7", "broken": ""} {
+			err := c.As(user).Call(t.Context(), http.MethodPost, statementsPath,
+				json.RawMessage(statement("SELECT COUNT(*) AS c FROM orders", "executionMode=ASYNC")), &submitted)
+			if user == "broken" {
+				if err == nil || !strings.Contains(err.Error(), "role [broken]") {
+					t.Error(err)
+				}
+				continue
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			await(t, c, submitted.ID)
+			run(t, c, []exchange{{user, "GET", statementsPath + "/" + submitted.ID + "/results?resultFormat=csv", "", 200, want, "8"}})
+		}
+		// What somebody sees is not for the client to say.
+		run(t, c, []exchange{
+			{"north", "POST", taskPath, `{"type":"query_controller","dataSource":"copy","sqlQuery":"REPLACE INTO copy OVERWRITE ALL SELECT * ` +
+				`FROM orders PARTITIONED BY ALL","sqlSeen":{"rules":{}}}`, 403, "Unauthorized", ""},
+			{"north", "POST", taskPath, `{"type":"query_controller","dataSource":"copy","sqlQuery":"REPLACE INTO copy OVERWRITE ALL SELECT * ` +
+				`FROM orders PARTITIONED BY ALL"}`, 403, "submitted as SQL statements", ""},
+		})
+	}
+	t.Run("one process", func(t *testing.T) {
+		s := server.Start(t, server.Options{People: who, Settings: settings})
+		check(t, &s.Client)
+		c := &s.Client
+		task(t, c, "north", "INSERT INTO EXTERN(local(exportPath => '"+dir+"/out')) AS CSV SELECT n, card FROM orders ORDER BY n")
+		files, err := filepath.Glob(dir + "/out/*.csv")
+		if err != nil || len(files) != 1 {
+			t.Fatal(files, err)
+		}
+		text, err := os.ReadFile(files[0])
+		if err != nil || !strings.Contains(string(text), "1,*34") || strings.Contains(string(text), "9999") {
+			t.Errorf("%s %v", text, err)
+		}
+	})
+	t.Run("cluster", func(t *testing.T) {
+		c := server.StartCluster(t, server.ClusterOptions{Processes: server.Small, People: who})
+		check(t, &c.Client)
 	})
 }

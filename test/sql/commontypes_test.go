@@ -254,7 +254,7 @@ func typedAnswers(t *testing.T) answers {
 			t.Fatal(err)
 		}
 	}
-	a := answers{t, engine.New(t, engine.Options{SegmentRows: 4, Threads: 2, ReducedScan: 1})}
+	a := answers{t, engine.New(t, engine.Options{SegmentRows: 4, Threads: 2, SemiJoinMinRows: 1})}
 	if err := a.e.Load(t.Context(), &load); err != nil {
 		t.Fatal(err)
 	}

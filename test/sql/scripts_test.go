@@ -1,6 +1,5 @@
-// Package sql runs the scripts of this folder: statements with their expected answers, by feature,
-// under every configuration of the engine. The form of scripts is written down in package
-// testkit/slt.
+// Package sql runs the scripts of this folder: statements with their expected results, by feature,
+// under every configuration of the engine. Package testkit/slt describes the scripts.
 package sql
 
 import (
@@ -22,15 +21,15 @@ var rewrite = flag.Bool("rewrite", false, "write the answers of the default conf
 var configs = []slt.Config{
 	{Name: slt.DefaultConfig, New: direct(engine.Options{})},
 	{Name: "batch3", New: direct(engine.Options{BatchRows: 3})},
-	{Name: "segments", New: direct(engine.Options{SegmentRows: 2, Threads: 3, ReducedScan: 1})},
+	{Name: "segments", New: direct(engine.Options{SegmentRows: 2, Threads: 3, SemiJoinMinRows: 1})},
 	{Name: "live", New: direct(engine.Options{SegmentRows: 7, Threads: 2, Live: true})},
-	{Name: "spill", New: direct(engine.Options{SegmentRows: 2, BatchRows: 2, MemoryBytes: spillBytes, Disk: spilled, ReducedScan: 1})},
+	{Name: "spill", New: direct(engine.Options{SegmentRows: 2, BatchRows: 2, MemoryBytes: spillBytes, Disk: spilled, SemiJoinMinRows: 1})},
 	{Name: "kept", New: direct(engine.Options{SegmentRows: 2, Threads: 3, Kept: true})},
 	{Name: "norules", New: direct(engine.Options{RulesOff: plan.RuleNames()})},
 	{Name: "reprint", New: direct(engine.Options{Reprint: true}), Moved: true},
 	{Name: "http", New: func(t testing.TB) slt.Engine { return engine.Serve(t, engine.Options{}) }},
 	{Name: "fragments", New: func(t testing.TB) slt.Engine {
-		return engine.Serve(t, engine.Options{SegmentRows: 2, Threads: 2, Servers: 3, LargeSide: 1, ReducedScan: 1})
+		return engine.Serve(t, engine.Options{SegmentRows: 2, Threads: 2, Servers: 3, BroadcastRowLimit: 1, SemiJoinMinRows: 1})
 	}},
 	{Name: "tree", New: func(t testing.TB) slt.Engine {
 		return engine.Serve(t, engine.Options{SegmentRows: 2, Threads: 2, Servers: 7, FanIn: 2})

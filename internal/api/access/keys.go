@@ -221,6 +221,7 @@ func read(w http.ResponseWriter, r *http.Request, into any) error {
 func strict(text []byte, into any) error {
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.DisallowUnknownFields()
+	dec.UseNumber()
 	err := dec.Decode(into)
 	if err == nil {
 		if _, more := dec.Token(); !errors.Is(more, io.EOF) {

@@ -4,6 +4,7 @@ import (
 	"html"
 	"io"
 	"net/http"
+	"strings"
 
 	"github.com/hengedb/henge/internal/api/edge"
 	"github.com/hengedb/henge/internal/auth/oidc"
@@ -16,12 +17,14 @@ type Login struct {
 	Providers []*oidc.Authenticator
 }
 
-// Routes adds the endpoints. They are open: who comes here is not known yet.
+// Routes adds the endpoints. All but the one that tells who asks are open: who comes here is not
+// known yet.
 func (l *Login) Routes(mux *edge.Mux) {
 	mux.On("GET "+Base+"/login", l.login)
 	mux.On("GET "+Base+"/callback", l.callback)
 	mux.On("POST "+Base+"/logout", l.logout)
 	mux.On("GET "+Base+"/device", l.device)
+	mux.On("GET "+Base+"/self", l.self)
 }
 
 // of returns the provider that a request names; without a name the first one.
@@ -87,12 +90,32 @@ func (l *Login) callback(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// logout ends the session of a browser.
+// logout ends the session of a browser. The browser is sent on to the provider, which has a session
+// of its own; a program is told where to.
 func (l *Login) logout(w http.ResponseWriter, r *http.Request) error {
+	at := ""
 	for _, p := range l.Providers {
-		http.SetCookie(w, p.Logout(r))
+		cookie, to, err := p.Logout(r)
+		if err != nil {
+			return err
+		}
+		http.SetCookie(w, cookie)
+		if to != "" {
+			at = to
+		}
 	}
-	w.WriteHeader(http.StatusNoContent)
+	h := w.Header()
+	h.Set("Cache-Control", "no-store") // the address has a token in it
+	switch {
+	case at == "":
+		w.WriteHeader(http.StatusNoContent)
+	case strings.Contains(r.Header.Get("Accept"), "text/html"):
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Location", at)
+		w.WriteHeader(http.StatusSeeOther)
+	default:
+		edge.WriteJSON(w, http.StatusOK, map[string]string{"logoutUrl": at})
+	}
 	return nil
 }
 

@@ -9,36 +9,41 @@ import (
 	"time"
 
 	"github.com/hengedb/henge/internal/api/edge"
+	"github.com/hengedb/henge/internal/audit"
 	"github.com/hengedb/henge/internal/auth"
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/query"
 	"github.com/hengedb/henge/internal/secret"
 )
 
-// Engine plans and runs statements.
+// Engine plans and executes statements.
 type Engine interface {
 	query.Engine
-	// Describe returns what a statement gives and wants, without running it. Its parameters have no
-	// values.
+	// Describe returns the columns and parameters of a statement without executing it. The parameters
+	// have no values.
 	Describe(ctx context.Context, req *query.Request) (*query.Description, error)
 }
 
 // Options are the settings of the endpoints.
 type Options struct {
-	// MaxConnections and MaxStatements bound the connections, and the statements of one.
+	// Audit records rejected logins; may be nil.
+	Audit *audit.Log
+	// MaxConnections is the maximum number of connections, MaxStatements the maximum number of
+	// statements of a connection.
 	MaxConnections, MaxStatements int
-	// MinRows and MaxRows bound the rows of a frame; MaxRows 0: as many as the driver wants.
+	// MinRows and MaxRows limit the number of rows of a frame; MaxRows 0: the number that the driver
+	// requests.
 	MinRows, MaxRows int
-	// IdleTimeout is how long a connection stays that nobody uses, FetchTimeout how long a request for
-	// rows waits for the first.
+	// IdleTimeout is how long an unused connection is kept. FetchTimeout is how long a request for
+	// rows waits for the first row.
 	IdleTimeout, FetchTimeout time.Duration
-	// MaxRequestBytes bounds request bodies.
+	// MaxRequestBytes is the maximum size of request bodies.
 	MaxRequestBytes int64
-	// DefaultTimeout and MaxTimeout, in milliseconds, apply to the queries; 0: none.
+	// DefaultTimeout and MaxTimeout, in milliseconds, apply to queries; 0: none.
 	DefaultTimeout, MaxTimeout int64
-	// Security finds out whose connections are; nil: everybody may do all.
+	// Security authenticates the users of connections; nil: everything is permitted.
 	Security *auth.Security
-	// Address is host:port of this process, which answers name.
+	// Address returns the host:port of this process, which responses contain.
 	Address func() string
 	Clock   clock.Clock
 }
@@ -54,18 +59,18 @@ type API struct {
 	connections map[string]*connection
 }
 
-// New returns the endpoints on engine.
+// New returns the endpoints of engine.
 func New(engine Engine, running *query.Running, o Options, log *slog.Logger) *API {
 	return &API{engine: engine, running: running, o: o, log: log, connections: map[string]*connection{}}
 }
 
-// Paths are where drivers connect to.
+// The paths that drivers connect to.
 const (
 	JSONPath     = "/service/v2/sql/avatica/"
 	ProtobufPath = "/service/v2/sql/avatica-protobuf/"
 )
 
-// Routes adds the endpoints to mux, with and without the slash at the end.
+// Routes adds the endpoints to mux, with and without a trailing slash.
 func (a *API) Routes(mux *edge.Mux) {
 	for _, path := range []string{JSONPath + "{$}", JSONPath[:len(JSONPath)-1]} {
 		mux.On("POST "+path, a.answerJSON)
@@ -75,7 +80,7 @@ func (a *API) Routes(mux *edge.Mux) {
 	}
 }
 
-// Run ends connections that nobody uses, until ctx is done; then it ends all.
+// Run closes unused connections until ctx is done, and then closes all connections.
 func (a *API) Run(ctx context.Context) error {
 	ticker := a.o.Clock.NewTicker(max(a.o.IdleTimeout/10, time.Second))
 	defer ticker.Stop()

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/hengedb/henge/internal/api/edge"
+	"github.com/hengedb/henge/internal/audit"
 	"github.com/hengedb/henge/internal/auth"
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/expr"
@@ -19,6 +20,7 @@ import (
 	"github.com/hengedb/henge/internal/query"
 	"github.com/hengedb/henge/internal/querycontext"
 	"github.com/hengedb/henge/internal/result"
+	"github.com/hengedb/henge/internal/secret"
 )
 
 // connection is what one driver has open. Its statements are used by one request at a time each.
@@ -31,12 +33,14 @@ type connection struct {
 	dialect edge.Dialect
 	// login and password are those of the properties; an empty login says that each request brings
 	// credentials of its own.
-	login, password string
+	login    string
+	password secret.Text
 
 	mu struct {
 		sync.Mutex
 		// access is what its user may do, as of the last request; nil: all.
 		access     *auth.Access
+		peer       string // where the last request came from
 		closed     bool
 		statements map[int32]*statement
 		next       int32
@@ -53,11 +57,12 @@ var secretKeys = []string{"user", "password", "avatica_user", "avatica_password"
 // open makes a connection, or refuses it when nobody knows its user, or when there are too many.
 func (a *API) open(ctx context.Context, id string, info map[string]string, dialect edge.Dialect, from *auth.Request) error {
 	c := &connection{api: a, id: id, context: map[string]any{}, user: info["user"], dialect: dialect,
-		login: cmp.Or(info["user"], info["avatica_user"]), password: cmp.Or(info["password"], info["avatica_password"])}
+		login: cmp.Or(info["user"], info["avatica_user"]), password: secret.NewText(cmp.Or(info["password"], info["avatica_password"]))}
 	access, err := c.authenticate(ctx, from)
 	if err != nil {
 		return err
 	}
+	c.mu.peer = from.Peer
 	if access != nil {
 		c.user, c.mu.access = access.Name(), access
 	}
@@ -94,11 +99,16 @@ func (c *connection) authenticate(ctx context.Context, from *auth.Request) (*aut
 		return nil, nil
 	}
 	if c.login != "" {
-		from = auth.BasicRequest(c.login, c.password, from.Peer, from.TLS)
+		from = auth.BasicRequest(c.login, c.password.Reveal(), from.Peer, from.TLS)
 	}
 	access, err := security.Authenticate(ctx, from)
 	if err == nil && access == nil {
 		err = errUnknown
+	}
+	if f := fault.Find(err); f != nil && f.Category == fault.CategoryUnauthorized {
+		c.api.o.Audit.Add(&audit.Entry{
+			Kind: audit.Login, Identity: cmp.Or(c.login, from.Claims()), Address: from.Peer, Door: "jdbc", Outcome: "refused", Error: f.Message,
+		})
 	}
 	return access, err
 }
@@ -113,10 +123,20 @@ func (c *connection) admit(ctx context.Context, from *auth.Request) error {
 	if access.Name() != c.user {
 		return auth.Refused("the connection of another user")
 	}
+	if err := c.api.o.Security.Pacer.Take(access); err != nil {
+		return err
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.mu.access = access
+	c.mu.access, c.mu.peer = access, from.Peer
 	return nil
+}
+
+// peer returns where the last request came from.
+func (c *connection) peer() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.mu.peer
 }
 
 // access returns what the user may do; nil: all.
@@ -291,7 +311,8 @@ func (s *statement) run(sql string, values []value, most int64, style string) (*
 		return nil, err
 	}
 	stop := func() { expired(); cancel() }
-	ctx, q, err := a.running.Enter(ctx, query.Arrival{ID: req.ID, SQL: sql, Identity: req.User, Context: req.Context})
+	ctx, q, err := a.running.Enter(ctx, query.Arrival{ID: req.ID, SQL: sql, Identity: req.User, Context: req.Context, Access: req.Access,
+		Door: "jdbc", Address: s.connection.peer()})
 	if err != nil {
 		stop()
 		return nil, err

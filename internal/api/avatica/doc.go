@@ -1,8 +1,8 @@
-// Package avatica answers the JDBC driver of Apache Calcite Avatica, in JSON and in protobuf.
+// Package avatica serves the JDBC driver of Apache Calcite Avatica, in JSON and in protobuf.
 //
-// The central types are API, which has the connections, and connection, which has the statements of
-// one driver. A statement holds at most one result set: a query that runs on while its rows are
-// fetched frame by frame.
+// The central types are API, which owns the connections, and connection, which owns the statements
+// of one driver. A statement has at most one result set: a query that keeps running while the
+// driver fetches its rows frame by frame.
 //
 //	request (JSON, protobuf) ─► message ─► connection ─► statement ─► cursor ◄─ rows of the engine
 //	                                                        │
@@ -10,8 +10,8 @@
 //
 // Both encodings read and write the same messages (messages.go). Everything lives in one process: a
 // Router sends the requests of a connection to the same Broker, by its id. A Broker that does not
-// know a connection says so in the way on which drivers open it again.
+// know a connection returns the error on which drivers reconnect.
 //
-// The protocol is described at calcite.apache.org/avatica/docs; what the metadata of Apache Druid
-// answer is kept. Elsewhere: planning and running (package broker), the rows (package result).
+// The protocol is described at calcite.apache.org/avatica/docs. The metadata matches the responses
+// of Apache Druid. Elsewhere: planning and running (package broker), the rows (package result).
 package avatica

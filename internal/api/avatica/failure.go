@@ -8,8 +8,8 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// Codes of failures (org.apache.calcite.avatica.AvaticaClientRuntimeException). Drivers open a
-// connection anew, or make a statement anew, when they are told that there is none.
+// Codes of failures (org.apache.calcite.avatica.AvaticaClientRuntimeException). Drivers reopen a
+// connection, or prepare a statement again, when a response says that it does not exist.
 const (
 	codeUnknown      = -1
 	codeNoConnection = 1
@@ -26,7 +26,7 @@ type refusal struct{ text string }
 
 func (e *refusal) Error() string { return e.text }
 
-// Class names that drivers and users know such failures by.
+// The class names of such failures that drivers and users expect.
 const (
 	classNoConnection = "org.apache.calcite.avatica.NoSuchConnectionException"
 	classState        = "ISE"
@@ -53,7 +53,7 @@ func (a *API) failed(ctx context.Context, err error) *failure {
 		f = fault.Classify(err)
 	}
 	if f.Category == fault.CategoryDefensive {
-		a.log.ErrorContext(ctx, "a request of a JDBC driver failed", "error", err)
+		a.log.ErrorContext(ctx, "JDBC request failed", "error", err)
 	}
 	class := classQuery
 	if f.Category == fault.CategoryUnauthorized || auth.IsRefusal(err) {

@@ -18,7 +18,7 @@ func readJSON(body []byte) (*request, error) {
 	var r request
 	dec := json.NewDecoder(bytes.NewReader(body))
 	if err := dec.Decode(&r); err != nil {
-		return nil, fault.Malformed("The request is no JSON that could be read: %s", fault.JSONProblem(err))
+		return nil, fault.Malformed("The request is not valid JSON: %s", fault.JSONProblem(err))
 	}
 	return &r, nil
 }

@@ -83,7 +83,7 @@ var protobufRequests = map[string]struct {
 
 // readProtobuf reads a WireMessage with a request in it.
 func readProtobuf(body []byte) (*request, error) {
-	wrong := &refusal{"The request is no message of Avatica that could be read"}
+	wrong := &refusal{"The request is not a valid Avatica message"}
 	outer, ok := fieldsOf(body)
 	if !ok {
 		return nil, wrong

@@ -58,7 +58,7 @@ func FuzzReadProtobuf(f *testing.F) {
 		}
 		for _, v := range r.Values {
 			if !json.Valid(v.Value) {
-				t.Errorf("value %q of type %s is no JSON", v.Value, v.Type)
+				t.Errorf("value %q of type %s is not valid JSON", v.Value, v.Type)
 			}
 		}
 	})

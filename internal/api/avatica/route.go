@@ -5,14 +5,13 @@ import (
 	"strings"
 )
 
-// IsPath reports whether requests of JDBC drivers come to a path.
+// IsPath reports whether path is a path of JDBC drivers.
 func IsPath(path string) bool {
 	path = strings.TrimSuffix(path, "/") + "/"
 	return path == JSONPath || path == ProtobufPath
 }
 
-// ConnectionOf returns the id of the connection that the body of a request is about; "": it has
-// none.
+// ConnectionOf returns the id of the connection in the body of a request; "": there is none.
 func ConnectionOf(path string, body []byte) string {
 	if strings.HasPrefix(path, ProtobufPath[:len(ProtobufPath)-1]) {
 		r, err := readProtobuf(body)

@@ -107,7 +107,7 @@ func parametersOf(types []expr.Type) []parameter {
 	return out
 }
 
-// The styles of cursors: prepared statements have arrays, others lists.
+// The styles of cursors: arrays for prepared statements, lists for other statements.
 const (
 	styleList  = "LIST"
 	styleArray = "ARRAY"

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"net/http"
@@ -29,6 +30,17 @@ func refuseInput(w http.ResponseWriter, err error) error {
 		return refuse(w, http.StatusBadRequest, f.Message)
 	}
 	return err
+}
+
+// WarningHeader is the response header for warnings about a change, one line per warning, because
+// responses of these endpoints have no body.
+const WarningHeader = "X-Service-Warning"
+
+// warn adds a warning to an answer and to the log.
+func (a *API) warn(w http.ResponseWriter, format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	w.Header().Add(WarningHeader, text)
+	a.o.Log.Warn(text)
 }
 
 // empty answers with a status and nothing else.
@@ -88,7 +100,7 @@ var errMedia = errors.New("the body is not of media type application/json")
 func (a *API) body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, a.o.MaxRequestBytes))
 	if err != nil {
-		return nil, fault.Malformed("The request could not be read").WithCause(err)
+		return nil, fault.Malformed("The body of the request could not be read: %v", err).WithCause(err)
 	}
 	if len(text) == 0 {
 		return nil, nil

@@ -11,7 +11,7 @@ import (
 	"github.com/hengedb/henge/internal/metastore"
 )
 
-// Audit returns the entry for a change that a request makes. The store adds payload and time.
+// Audit returns the audit entry for a change by a request. The store adds payload and time.
 func Audit(r *http.Request, kind, key string) *metastore.AuditEntry {
 	d := edge.DialectOf(r.Context())
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
@@ -19,7 +19,7 @@ func Audit(r *http.Request, kind, key string) *metastore.AuditEntry {
 		host = r.RemoteAddr
 	}
 	request, err := jsontext.Marshal(object{
-		{"service", d.Name + "/coordinator"}, {"method", r.Method}, {"uri", r.URL.Path}, {"queryParams", r.URL.RawQuery},
+		{"service", d.Name + "/coordinator"}, {"method", r.Method}, {"uri", d.Path(r.URL.Path)}, {"queryParams", r.URL.RawQuery},
 	})
 	if err != nil { // texts always encode
 		request = nil

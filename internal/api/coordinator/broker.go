@@ -13,7 +13,7 @@ import (
 	"github.com/hengedb/henge/internal/timeline"
 )
 
-// BrokerRoutes adds the Broker's endpoints about datasources to mux.
+// BrokerRoutes adds the datasource endpoints of the Broker to mux.
 func (a *API) BrokerRoutes(m *edge.Mux) {
 	mux := routes{m}
 	const base = "/service/v2/datasources"
@@ -39,8 +39,8 @@ func (a *API) BrokerRoutes(m *edge.Mux) {
 	mux.On("POST /service/v2/candidates", a.queryCandidates)
 }
 
-// columnNames are the columns of some segments, each once, in the order of the reference's hash
-// sets.
+// columnNames are the columns of some segments, each once, in the order of Druid's hash sets. See
+// quirk Q006.
 type columnNames struct {
 	Dimensions []string `json:"dimensions"`
 	Metrics    []string `json:"metrics"`
@@ -155,7 +155,7 @@ func (a *API) candidates(w http.ResponseWriter, r *http.Request) error {
 		return empty(w, http.StatusNotFound)
 	}
 	var intervals []chrono.Interval
-	if text = strings.TrimRight(text, ","); text != "" { // as lists of the reference may end
+	if text = strings.TrimRight(text, ","); text != "" { // quirk Q012: as lists of Druid may end
 		var err error
 		if intervals, err = chrono.ParseIntervals(text); err != nil {
 			return err

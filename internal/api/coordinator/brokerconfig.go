@@ -8,7 +8,7 @@ import (
 // key and kind in the audit history.
 const SettingBroker = "broker.config"
 
-// brokerConfig is what all Brokers obey (spec/cluster.md, section 14.3).
+// brokerConfig is what all Brokers obey.
 type brokerConfig struct {
 	Blocklist []query.BlockRule `json:"queryBlocklist"`
 	// Context and Timeouts are kept for clients that set them.

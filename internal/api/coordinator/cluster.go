@@ -14,20 +14,20 @@ import (
 type Node struct {
 	// Role is as in the interface: coordinator, overlord, broker, historical, indexer, router.
 	Role string
-	// Service is the name of what it is one of, under the name of the product itself.
+	// Service is the name of its service, under the product name.
 	Service string
 	Host    string
-	// Port is that of plain HTTP, TLSPort that of HTTPS; 0: there is none.
+	// Port is the port of plain HTTP, TLSPort the port of HTTPS; 0: not open.
 	Port, TLSPort int
 	// Started is in milliseconds.
 	Started int64
-	// Version and Revision are those of the program, Labels a JSON object; empty: it has none.
+	// Version and Revision are those of the program, Labels is a JSON object; may be empty.
 	Version, Revision, Labels string
-	// Bound says that it listens at its host only.
+	// Bound is true if it listens only at its host.
 	Bound bool
-	// LookupTier names the lookups that it holds; empty: none.
+	// LookupTier is the tier of its lookups; empty: it has none.
 	LookupTier string
-	// Data describes a data server, Worker one that runs tasks; nil for others.
+	// Data describes a data server, Worker a worker; nil for other roles.
 	Data   *DataService
 	Worker *WorkerService
 }

@@ -156,7 +156,21 @@ func (a *API) setCompaction(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	a.warnOfDataSource(w, config.DataSource)
 	return empty(w, http.StatusOK)
+}
+
+// warnOfDataSource warns of settings for a datasource that has no segments, which may be a misspelt
+// name.
+func (a *API) warnOfDataSource(w http.ResponseWriter, name string) {
+	names := a.view().state.DataSources()
+	if a.o.Live != nil {
+		names = slices.Concat(names, a.o.Live())
+	}
+	if slices.Contains(names, name) {
+		return
+	}
+	a.warn(w, "Datasource [%s] has no segments yet; the settings take effect when it has some%s", name, fault.DidYouMean(name, names))
 }
 
 func (a *API) compactionOf(w http.ResponseWriter, r *http.Request) error {

@@ -81,6 +81,7 @@ func (a *API) setSupervised(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return refuseInput(w, err)
 	}
+	a.warnOfDataSource(w, config.DataSource)
 	return empty(w, http.StatusOK)
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hengedb/henge/internal/api/edge"
 	"github.com/hengedb/henge/internal/clock"
+	"github.com/hengedb/henge/internal/deepstore"
 	"github.com/hengedb/henge/internal/duty"
 	"github.com/hengedb/henge/internal/duty/compact"
 	"github.com/hengedb/henge/internal/duty/rule"
@@ -22,7 +23,7 @@ import (
 	"github.com/hengedb/henge/internal/timeline"
 )
 
-// Tasks takes the tasks that endpoints start.
+// Tasks accepts the tasks that endpoints submit.
 type Tasks interface {
 	// Submit records a task; when it returns nil, the task survives a crash.
 	Submit(ctx context.Context, t *task.Task) error
@@ -31,35 +32,38 @@ type Tasks interface {
 // Options are the settings of the endpoints.
 type Options struct {
 	// Leader returns the base URL of the leader of a role, coordinator or overlord, and whether it is
-	// this process; empty: none is known.
+	// this process; empty: not known.
 	Leader func(role string) (url string, here bool)
-	// Seen is what queries of this process see of the published timeline; nil: all of it.
+	// Seen returns the part of the published timeline that queries of this process see; nil: all of
+	// it.
 	Seen func() *timeline.State
-	// Live returns the names of the datasources that have live segments; nil: nobody knows any.
+	// Live returns the names of the datasources with live segments; may be nil.
 	Live func() []string
-	// Queues returns what servers were told to load and to drop, by their addresses.
+	// Queues returns the pending loads and drops of servers, by address.
 	Queues func() map[string]Queue
 	// Nodes returns the processes of the cluster.
 	Nodes func() []Node
-	// History is how far back the Broker's description of a datasource looks, in milliseconds.
+	// History is the period, in milliseconds, that the Broker's description of a datasource covers.
 	History int64
-	// AuditWindow is how far back histories go when nothing else is asked for, in milliseconds.
+	// AuditWindow is the default period of audit histories, in milliseconds.
 	AuditWindow int64
-	// DefaultReplicas is the number of copies that the default rules want when a store has none yet.
+	// DefaultReplicas is the number of copies in the default rules of a new store.
 	DefaultReplicas int
-	// MaxRequestBytes bounds request bodies.
+	// MaxRequestBytes is the maximum size of request bodies.
 	MaxRequestBytes int64
 	// RulesChanged, if not nil, is called after retention rules were written.
 	RulesChanged func(context.Context) error
 	// Compaction runs automatic compaction.
 	Compaction *compact.Scheduler
-	// Why tells why things are as they are.
+	// Why explains the state of the cluster.
 	Why *why.Explainer
 	// Duties returns the records of the groups of duties.
 	Duties func() []*duty.Runs
-	// Supervisors hold the settings of automatic compaction if the cluster's settings say so.
+	// Supervisors store the settings of automatic compaction if the settings of the cluster say so.
 	Supervisors *supervisor.Set
-	// LookupNodes returns the processes that hold lookups.
+	// Deep is the deep storage of segment files.
+	Deep deepstore.Store
+	// LookupNodes returns the processes that load lookups.
 	LookupNodes func() []LookupNode
 	Clock       clock.Clock
 	Log         *slog.Logger
@@ -139,7 +143,7 @@ func (a *API) Routes(m *edge.Mux) {
 	mux.On("GET "+coordinatorBase+"/why", a.why)
 }
 
-// LeaderRoutes adds the endpoints that say who leads, which every process of the roles answers
+// LeaderRoutes adds the endpoints that return the leader, which every process of the roles serves
 // itself.
 func (a *API) LeaderRoutes(mux *edge.Mux) {
 	for base, role := range map[string]string{coordinatorBase: "coordinator", overlordBase: "overlord"} {

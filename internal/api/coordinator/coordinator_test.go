@@ -16,12 +16,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hengedb/henge/internal/api/edge"
+	"github.com/hengedb/henge/internal/auth"
 	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/deepstore"
 	"github.com/hengedb/henge/internal/duty"
 	"github.com/hengedb/henge/internal/duty/compact"
 	"github.com/hengedb/henge/internal/metastore"
 	"github.com/hengedb/henge/internal/obs"
 	"github.com/hengedb/henge/internal/task"
+	"github.com/hengedb/henge/internal/tasklock"
 	"github.com/hengedb/henge/internal/testkit/fakeclock"
 	"github.com/hengedb/henge/internal/testkit/store"
 	"github.com/hengedb/henge/internal/timeline"
@@ -38,6 +41,7 @@ type fixture struct {
 	loaded    []string
 	queues    map[string]Queue
 	submitted []*task.Task
+	deep      *far
 }
 
 // Servers returns the historical, and a worker, which holds no segments.
@@ -59,6 +63,11 @@ func open(t *testing.T) *fixture {
 	f := &fixture{t: t, clock: fakeclock.New(time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC))}
 	f.store = store.Open(t, f.clock)
 	ctx, stop := context.WithCancel(context.Background())
+	deep, err := deepstore.OpenLocal(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.deep = &far{Store: deep}
 	published, ended := timeline.NewPublished(), make(chan error, 1)
 	go func() { ended <- f.store.Follow(ctx, published) }()
 	t.Cleanup(func() {
@@ -88,6 +97,8 @@ func open(t *testing.T) *fixture {
 			r.Begin()()
 			return []*duty.Runs{r, {Name: "never", Duties: []string{}, Period: time.Hour, Clock: f.clock}}
 		},
+		Deep:       f.deep,
+		Log:        slog.New(slog.DiscardHandler),
 		History:    30 * 24 * 3600 * 1000,
 		Compaction: compact.New(f.store, published, task.NewQueue(nil, nil, task.Options{Clock: f.clock}), compact.Options{Clock: f.clock, Log: slog.New(slog.DiscardHandler)}),
 		Queues:     func() map[string]Queue { return f.queues },
@@ -121,8 +132,8 @@ func millis(year, month, day int) int64 {
 // the change.
 func (f *fixture) publish(dataSource string, iv chrono.Interval, partitions int) int64 {
 	f.t.Helper()
-	owner := metastore.LockOwner{TaskID: "t" + iv.String() + dataSource, GroupID: "g" + iv.String() + dataSource, Priority: 50}
-	l, granted, err := f.store.TryLock(f.t.Context(), metastore.LockRequest{Owner: owner, DataSource: dataSource, Interval: iv, Type: metastore.Exclusive})
+	owner := tasklock.Owner{TaskID: "t" + iv.String() + dataSource, GroupID: "g" + iv.String() + dataSource, Priority: 50}
+	l, granted, err := f.store.TryLock(f.t.Context(), metastore.LockRequest{Request: tasklock.Request{Owner: owner, DataSource: dataSource, Interval: iv, Type: tasklock.Exclusive}})
 	if err != nil || !granted {
 		f.t.Fatalf("lock: %v, %v", granted, err)
 	}
@@ -287,7 +298,7 @@ func TestMarkedSegmentsShowAtOnce(t *testing.T) {
 		}
 		f.expect("POST", base+"/datasources/wiki/markUnused", `{"interval":"x"}`, 400, `~{"error":"`)
 		f.expect("POST", base+"/datasources/wiki/markUnused", `[]`, 400, `~{"error":"`)
-		f.expect("GET", base+"/datasources/wiki/markUnused", "", 405, "")
+		f.expect("GET", base+"/datasources/wiki/markUnused", "", 405, `~"errorMessage":"Method [GET] is not allowed at [`)
 	}
 	entries, err := f.store.AuditHistory(t.Context(), metastore.AuditFilter{Type: auditMarkUnused, Key: "wiki", Count: 1})
 	if err != nil || len(entries) != 1 || entries[0].Author != "ann" || entries[0].Comment != "why not" || entries[0].IP == "" {
@@ -372,8 +383,8 @@ func TestRules(t *testing.T) {
 		f.expect("GET", "C/rules/history?"+path, "", status, "~")
 	}
 	f.expect("GET", "C/rules/history?count=1", "", 200, `~"payload":"[]"`)
-	f.expect("DELETE", "C/rules/wiki", "", 405, "")
-	f.expect("POST", "C/rules", "[]", 405, "")
+	f.expect("DELETE", "C/rules/wiki", "", 405, `~Allowed are [GET, HEAD, POST]`)
+	f.expect("POST", "C/rules", "[]", 405, `~Allowed are [GET, HEAD]`)
 }
 
 func TestDynamicConfig(t *testing.T) {
@@ -430,6 +441,11 @@ func TestLookupTiers(t *testing.T) {
 	f.expect("GET", "C/lookups/config/t/l", "", 200, `{"version":"2",`+lookup)
 	f.expect("POST", "C/lookups/config", `{"t":null}`, 400, `~Tier [t] must be an object of lookups`)
 	f.expect("POST", "C/lookups/config/t/l", `{"version":[],`+lookup, 400, `~{"error":"`)
+	f.expect("POST", "C/lookups/config/t/redis", `{"version":"v1","lookupExtractorFactory":{"type":"redis"}}`, 400,
+		`~lookupExtractorFactory type [redis] is unknown; known types are [`)
+	f.expect("POST", "C/lookups/config",
+		`{"t":{"x":{"version":"v1","lookupExtractorFactory":{"type":"cachedNamespace","extractionNamespace":{"type":"jdbcx"}}}}}`, 400,
+		`~extractionNamespace type [jdbcx] is unknown`)
 	f.expect("DELETE", "C/lookups/config/empty", "", 202, "")
 	f.expect("GET", "C/lookups/config", "", 200, `["t"]`)
 	f.expect("DELETE", "C/lookups/config/t/l", "", 202, "")
@@ -596,5 +612,52 @@ func TestMeasure(t *testing.T) {
 		"Load rules for datasource[wiki] refer to invalid tiers[hot]", "No matching retention rule for [2] segments in datasource[wiki]",
 	}, alerts); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// onlyReads lets one datasource be read, and nothing else.
+type onlyReads string
+
+func (o onlyReads) Decide(_ context.Context, _ *auth.Identity, need auth.Need) (auth.Grant, error) {
+	return auth.Grant{Allowed: need == auth.Reads(auth.Datasource, string(o))}, nil
+}
+
+// Datasources that only workers serve are listed to those who may read them, and a list of none is
+// a list.
+func TestLiveDataSourcesAreListedToTheirReaders(t *testing.T) {
+	f := open(t)
+	f.api.o.Live = func() []string { return []string{"live", "secret"} }
+	for reader, want := range map[string]string{"live": `["live"]`, "wiki": `["wiki"]`, "none": `[]`} {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/service/coordinator/v1/datasources", nil)
+		r = r.WithContext(auth.With(r.Context(), auth.NewAccess(&auth.Identity{Name: "ann"}, onlyReads(reader))))
+		w := httptest.NewRecorder()
+		f.handler.ServeHTTP(w, r)
+		if got := w.Body.String(); got != want {
+			t.Errorf("a reader of [%s] sees %s, want %s", reader, got, want)
+		}
+	}
+}
+
+// A tier without servers or a datasource without segments may be a misspelt name, or come later:
+// the change is made, and the answer warns.
+func TestChangesWithUnknownNamesAreWarnedOf(t *testing.T) {
+	f := open(t)
+	for _, c := range []struct{ path, body, want string }{
+		{"rules/wiki", `[{"type":"loadForever","tieredReplicants":{"_default_tier":1}}]`, ""},
+		{"rules/wiki", `[{"type":"loadForever","tieredReplicants":{"hot":0}}]`, ""},
+		{"rules/wiki", `[{"type":"loadForever","tieredReplicants":{"hot":1,"_default_tier":1}}]`,
+			"Tier [hot] has no servers; tiers with servers are [_default_tier]. Segments of datasource [wiki] " +
+				"are not loaded there until a server of the tier starts"},
+		{"config/compaction", `{"dataSource":"wiki"}`, ""},
+		{"config/compaction", `{"dataSource":"wikki"}`,
+			"Datasource [wikki] has no segments yet; the settings take effect when it has some. Did you mean [wiki]?"},
+	} {
+		r := httptest.NewRequestWithContext(t.Context(), "POST", "/service/coordinator/v1/"+c.path, strings.NewReader(c.body))
+		r.Header.Set("Content-Type", "application/json")
+		w := httptest.NewRecorder()
+		f.handler.ServeHTTP(w, r)
+		if got := w.Header().Get(WarningHeader); w.Code != http.StatusOK || w.Body.Len() > 0 || got != c.want {
+			t.Errorf("%s %s: %d, warning %q, want %q", c.path, c.body, w.Code, got, c.want)
+		}
 	}
 }

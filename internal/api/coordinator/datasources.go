@@ -37,15 +37,16 @@ func (a *API) known(h func(w http.ResponseWriter, r *http.Request, list []served
 
 func (a *API) dataSources(w http.ResponseWriter, r *http.Request) error {
 	v := a.view()
-	names := readableNames(r, v.dataSources())
 	if !has(r, "full") && !has(r, "simple") {
+		names := v.dataSources()
 		if a.o.Live != nil { // those that no Historical serves yet are served by workers
 			names = slices.Concat(names, a.o.Live())
 			slices.Sort(names)
 			names = slices.Compact(names)
 		}
-		return write(w, names)
+		return write(w, readableNames(r, names))
 	}
+	names := readableNames(r, v.dataSources())
 	out := make([]object, len(names))
 	for i, name := range names {
 		list := v.served(name)
@@ -183,7 +184,7 @@ func dataSourceSegment(w http.ResponseWriter, r *http.Request, list []served) er
 }
 
 // serverView answers which servers hold the chunks that overlap an interval: under the interface's
-// own name by interval, under an alias as the reference's flat list.
+// own name by interval, under an alias as Druid's flat list. See quirk Q014.
 func (a *API) serverView(w http.ResponseWriter, r *http.Request) error {
 	iv, err := pathInterval(r)
 	if err != nil {

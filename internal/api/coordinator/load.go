@@ -154,8 +154,8 @@ func (a *API) dataSourceLoadStatus(w http.ResponseWriter, r *http.Request) error
 	return out.write(w)
 }
 
-// Queue is what a server was told to load and to drop and has not done, by the texts of ids, and
-// how fast it loads in kilobits a second; 0: it is not known.
+// Queue contains the pending loads and drops of a server, by the texts of ids, and its loading rate
+// in kilobits per second; 0: not known.
 type Queue struct {
 	Load, Drop []string
 	Kbps       int64

@@ -13,18 +13,17 @@ import (
 
 // LookupHolder is the lookups of a process.
 type LookupHolder interface {
-	// Apply makes the process want exactly these lookups. It does not wait for those that are read
-	// from outside.
+	// Apply sets the lookups of the process. It does not wait for lookups from external sources.
 	Apply(ctx context.Context, want map[string]lookup.Container)
-	// Status returns what is loaded and what is not yet.
+	// Status returns the loaded and the pending lookups.
 	Status() lookup.Status
 }
 
-// LookupNode is a process that holds lookups.
+// LookupNode is a process that loads lookups.
 type LookupNode struct {
 	// Host is host:port.
 	Host string
-	// Tier names the lookups it gets.
+	// Tier is the tier of its lookups.
 	Tier   string
 	Holder LookupHolder
 }

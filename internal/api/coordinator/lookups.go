@@ -70,8 +70,8 @@ func storedLookups(ctx context.Context, store *metastore.Store) (lookupTiers, er
 	return parseLookups(text)
 }
 
-// ApplyLookups makes the holder of one process want the lookups that are stored for its tier, so
-// that it has them before a Coordinator tells it.
+// ApplyLookups applies the stored lookups of its tier to one process, so that it has them before a
+// Coordinator sends them.
 func ApplyLookups(ctx context.Context, store *metastore.Store, tier string, holder LookupHolder) error {
 	tiers, err := storedLookups(ctx, store)
 	if err != nil {
@@ -155,6 +155,12 @@ func (t lookupTiers) put(tier string, lookups map[string]lookup.Container) error
 			if err := secret.Check(c.Factory); err != nil {
 				return lookupConflict(fmt.Sprintf("given update for lookup [%s]:[%s] can't be used: %s", tier, name, fault.Find(err).Message))
 			}
+		}
+		if err := lookup.Check(c.Factory); err != nil && !(ok && c.Same(old)) { // one that an old release took may stay
+			if f := fault.Find(err); f != nil {
+				return lookupConflict(fmt.Sprintf("given update for lookup [%s]:[%s] can't be used: %s", tier, name, f.Message))
+			}
+			return err
 		}
 		if ok && !c.Replaces(old) && !c.Same(old) {
 			return lookupConflict(fmt.Sprintf("given update for lookup [%s]:[%s] can't replace existing spec [%s].", tier, name,
@@ -274,7 +280,7 @@ func (a *API) deleteLookups(w http.ResponseWriter, r *http.Request) error {
 	return empty(w, http.StatusAccepted)
 }
 
-// PushLookups makes every process want the lookups that are stored for its tier.
+// PushLookups sends the stored lookups of its tier to every process.
 func (a *API) PushLookups(ctx context.Context) error {
 	a.pushing.Lock() // what was read later is pushed later
 	defer a.pushing.Unlock()
@@ -288,12 +294,12 @@ func (a *API) PushLookups(ctx context.Context) error {
 	return nil
 }
 
-// KeepLookups pushes lookups each period until ctx is done, beside what changes do at once: a
-// safety net for what went wrong.
+// KeepLookups pushes lookups every period until ctx is done, as a safety net; changes are pushed
+// immediately.
 func (a *API) KeepLookups(ctx context.Context, period time.Duration) error {
 	for a.o.Clock.Sleep(ctx, period) == nil {
 		if err := a.PushLookups(ctx); err != nil && ctx.Err() == nil {
-			a.o.Log.ErrorContext(ctx, "lookups could not be pushed; it is tried again", "error", err)
+			a.o.Log.ErrorContext(ctx, "failed to push lookups; retrying", "error", err)
 		}
 	}
 	return nil

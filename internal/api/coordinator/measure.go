@@ -9,7 +9,8 @@ import (
 	"github.com/hengedb/henge/internal/obs"
 )
 
-// Measure takes the metrics of segments, tiers and compaction (spec/cluster.md, section 19).
+// Measure records the metrics of segments, tiers and compaction. Only the leader calls it, so that
+// sums over processes are correct.
 func (a *API) Measure(ctx context.Context, emit func(obs.Sample)) error {
 	rules, err := a.allRules(ctx)
 	if err != nil {
@@ -18,7 +19,6 @@ func (a *API) Measure(ctx context.Context, emit func(obs.Sample)) error {
 	gauge := func(metric string, value float64, dims ...string) {
 		emit(obs.Sample{Service: "coordinator", Metric: metric, Value: value, Dims: dims})
 	}
-	gauge("service/heartbeat", 1, "leader", "1")
 	v, now := a.view(), a.now()
 	tiers := v.tiers()
 	required, factor := map[string]int64{}, map[string]int{}

@@ -25,6 +25,7 @@ func (a *API) metadataRoutes(mux routes) {
 	mux.On("GET "+base+"/datasources/{dataSource}/segments", a.metadataList)
 	mux.On("POST "+base+"/datasources/{dataSource}/segments", a.metadataOverlapping)
 	mux.On("GET "+base+"/datasources/{dataSource}/segments/{segment}", a.metadataSegment)
+	mux.On("GET "+base+"/datasources/{dataSource}/segments/{segment}/inspect", a.inspectSegment)
 	mux.On("GET "+base+"/datasources/{dataSource}/unusedSegments", a.unusedSegments)
 }
 
@@ -243,7 +244,7 @@ func (a *API) unusedSegments(w http.ResponseWriter, r *http.Request) error {
 		return fault.InvalidInput("Limit must be greater than 0, not [%d]", limit)
 	}
 	if filter.AfterID != "" && len(timeline.ParseIDs(dataSource, filter.AfterID)) == 0 {
-		return fault.InvalidInput("Invalid [lastSegmentId]: [%s] is no segment of datasource [%s]", filter.AfterID, dataSource)
+		return fault.InvalidInput("Invalid [lastSegmentId]: [%s] is not a segment of datasource [%s]", filter.AfterID, dataSource)
 	}
 	rows, err := a.store.UnusedSegments(r.Context(), dataSource, filter)
 	if err != nil {

@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/clock"
@@ -99,6 +101,26 @@ func (a *API) rules(w http.ResponseWriter, r *http.Request) error {
 	return write(w, out)
 }
 
+// warnOfTiers warns of tiers that rules want copies on and that have no servers. They may start
+// later, so that the rules are taken.
+func (a *API) warnOfTiers(w http.ResponseWriter, dataSource string, list rule.List) {
+	servers := a.view().tiers()
+	known := slices.Sorted(maps.Keys(servers))
+	lacking := map[string]bool{}
+	for _, r := range list {
+		for tier, copies := range r.Replicas {
+			if copies > 0 && servers[tier] == 0 {
+				lacking[tier] = true
+			}
+		}
+	}
+	for _, tier := range slices.Sorted(maps.Keys(lacking)) {
+		a.warn(w, "Tier [%s] has no servers; tiers with servers are %v. Segments of datasource [%s] "+
+			"are not loaded there until a server of the tier starts",
+			tier, known, dataSource)
+	}
+}
+
 func (a *API) setRules(w http.ResponseWriter, r *http.Request) error {
 	name := r.PathValue("dataSource")
 	text, err := a.body(w, r)
@@ -126,6 +148,7 @@ func (a *API) setRules(w http.ResponseWriter, r *http.Request) error {
 	if _, err := a.store.SetRules(r.Context(), metastore.Fence{}, name, stored, Audit(r, auditRules, name)); err != nil {
 		return err
 	}
+	a.warnOfTiers(w, name, list)
 	if a.o.RulesChanged != nil {
 		if err := a.o.RulesChanged(r.Context()); err != nil {
 			return err

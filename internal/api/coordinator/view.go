@@ -9,9 +9,9 @@ import (
 	"github.com/hengedb/henge/internal/timeline"
 )
 
-// Inventory says which data servers there are and what they hold.
+// Inventory lists the data servers and their segments.
 type Inventory interface {
-	// Servers returns the servers at this moment, sorted by host.
+	// Servers returns the current servers, sorted by host.
 	Servers() []Server
 }
 
@@ -19,16 +19,16 @@ type Inventory interface {
 type Server struct {
 	// Host is host:port, which names the server.
 	Host string
-	// Plain and Secure are host:port of HTTP and of HTTPS; "": there is none. With neither, Host is
+	// Plain and Secure are host:port of HTTP and of HTTPS; "": not open. If both are empty, Host is
 	// that of HTTP.
 	Plain, Secure string
 	// Type is "historical", "indexer-executor", ...; only historicals are targets of replication.
 	Type, Tier        string
 	Priority          int
 	MaxSize, UsedSize int64
-	// Clone says that it holds what another server holds, whatever the rules are.
+	// Clone is true if it mirrors another server, regardless of the rules.
 	Clone bool
-	// Loaded is the ids of the segments held, sorted.
+	// Loaded are the sorted ids of its segments.
 	Loaded []string
 }
 
@@ -148,8 +148,8 @@ func (v *view) tiers() map[string]int {
 	return out
 }
 
-// newestFirst orders intervals as the answers of the reference do: by start, then end, both
-// falling.
+// newestFirst orders intervals as the answers of Druid do: by start, then end, both falling. See
+// quirk Q014.
 func newestFirst(a, b chrono.Interval) int { return b.Compare(a) }
 
 // sizeCount is the sum of some segments.

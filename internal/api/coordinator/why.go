@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 
+	"github.com/hengedb/henge/internal/api/edge"
 	"github.com/hengedb/henge/internal/auth"
 	"github.com/hengedb/henge/internal/duty/why"
 	"github.com/hengedb/henge/internal/fault"
@@ -13,6 +14,9 @@ import (
 // all that is not as it should be.
 func (a *API) why(w http.ResponseWriter, r *http.Request) error {
 	query := r.URL.Query()
+	if err := edge.OnlyParameters(r, "segment", "datasource", "task", "supervisor"); err != nil {
+		return err
+	}
 	var list []why.Decision
 	var err error
 	asked, kind := "", ""
@@ -21,7 +25,7 @@ func (a *API) why(w http.ResponseWriter, r *http.Request) error {
 			continue
 		}
 		if kind != "" || query.Get(k) == "" {
-			return fault.InvalidInput("Ask for one of [segment], [datasource], [task] and [supervisor], by its name, or for none of them")
+			return fault.InvalidInput("Give at most one of the parameters [segment], [datasource], [task] and [supervisor]")
 		}
 		asked, kind = query.Get(k), k
 	}

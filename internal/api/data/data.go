@@ -1,6 +1,6 @@
-// Package data serves what a Historical says to the other processes: what it holds, as a stream of
-// changes that is polled, and what it obeys (spec/cluster.md, section 3). Fragments of queries are
-// package fragments'.
+// Package data serves the endpoints of a Historical for other processes: its segments, as a stream
+// of changes that clients poll, and the commands that it executes. Package fragments serves
+// fragments of queries.
 package data
 
 import (
@@ -197,7 +197,7 @@ func readChange(text json.RawMessage) (c historical.Change, err error) {
 	}
 	var of timeline.Segment
 	if err := jsontext.Read(text, &kind); err != nil {
-		return c, fault.Malformed("It is no object with an [action]: %v", err)
+		return c, fault.Malformed("It is not an object with an [action]: %v", err)
 	}
 	if kind.Action != "load" && kind.Action != "drop" {
 		return c, fault.InvalidInput("Action [%s] is neither load nor drop", kind.Action)

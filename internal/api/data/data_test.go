@@ -67,7 +67,7 @@ func TestChangeRequests(t *testing.T) {
 		{"timeout=1&loadingMode=fast", "[" + load + "]", "Parameter [loadingMode] [fast]"},
 		{"timeout=1", "[]", "No change requests"},
 		{"timeout=1", load, "could not be read"},
-		{"timeout=1", `["load"]`, "no object"},
+		{"timeout=1", `["load"]`, "not an object"},
 		{"timeout=1", `[{"action":"move",` + descriptor + `}]`, "Action [move]"},
 		{"timeout=1", `[` + drop + `,{"action":"load",` + descriptor + `}]`, "has no [loadSpec]"},
 		{"timeout=1", `[{"action":"drop","dataSource":"w"}]`, "errorMessage"},

@@ -8,13 +8,13 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// IsJSON reports whether a request says that its body is JSON.
+// IsJSON reports whether the Content-Type of a request is JSON.
 func IsJSON(r *http.Request) bool {
 	media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	return err == nil && media == "application/json"
 }
 
-// CheckMedia refuses a Content-Type that is no media type.
+// CheckMedia rejects a Content-Type that is not a media type.
 func CheckMedia(r *http.Request) error {
 	header := r.Header.Get("Content-Type")
 	if media, _, err := mime.ParseMediaType(header); header != "" && (err != nil || !strings.Contains(media, "/")) {
@@ -23,8 +23,8 @@ func CheckMedia(r *http.Request) error {
 	return nil
 }
 
-// JSONOnly makes a handler of one that takes JSON: what is sent as something else, or as nothing
-// that it says, is answered with 415 and no body.
+// JSONOnly wraps a handler that requires JSON: a request with another or without a Content-Type
+// gets 415 without a body.
 func JSONOnly(h Handler) Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		if err := CheckMedia(r); err != nil {
@@ -38,8 +38,8 @@ func JSONOnly(h Handler) Handler {
 	}
 }
 
-// AdmitsJSON reports whether a request's Accept header lets the answer be JSON. What is asked with
-// another gets the status 406.
+// AdmitsJSON reports whether the Accept header of a request permits JSON, or an Arrow stream, which
+// a request selects as its result format. Other requests get the status 406.
 func AdmitsJSON(r *http.Request) bool {
 	accept := r.Header.Values("Accept")
 	if len(accept) == 0 {
@@ -49,7 +49,7 @@ func AdmitsJSON(r *http.Request) bool {
 		for part := range strings.SplitSeq(line, ",") {
 			media, _, _ := strings.Cut(strings.TrimSpace(part), ";")
 			switch strings.TrimSpace(media) {
-			case "*/*", "application/json", "application/*", "":
+			case "*/*", "application/json", "application/*", "application/vnd.apache.arrow.stream", "":
 				return true
 			}
 		}

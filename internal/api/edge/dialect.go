@@ -10,8 +10,8 @@ import (
 	"github.com/hengedb/henge/internal/obs"
 )
 
-// Dialect is the product name under which a request came. `service` is answered in the shapes of
-// the interface document, an alias in those of the reference system where the two differ.
+// Dialect is the product name in the path of a request. Responses under `service` have the shapes
+// of the interface document, responses under an alias those of Druid where the two differ.
 type Dialect struct {
 	// Name is "service" or one of service.api.aliases.
 	Name string
@@ -19,7 +19,7 @@ type Dialect struct {
 
 type dialectKey struct{}
 
-// DialectOf returns the dialect of a request; requests that no mapper has seen are of `service`.
+// DialectOf returns the dialect of a request; the default is `service`.
 func DialectOf(ctx context.Context) Dialect {
 	if d, ok := ctx.Value(dialectKey{}).(Dialect); ok {
 		return d
@@ -27,18 +27,26 @@ func DialectOf(ctx context.Context) Dialect {
 	return Dialect{Name: obs.Product}
 }
 
-// IsAlias reports whether the request came under another name than `service`.
+// IsAlias reports whether the path has another name than `service`.
 func (d Dialect) IsAlias() bool { return d.Name != obs.Product }
 
-// Header returns the product's header with the given rest: Header("SQL-Query-Id") is
+// Path returns a path of the interface under this name, as the client wrote it.
+func (d Dialect) Path(canonical string) string {
+	if rest, ok := strings.CutPrefix(canonical, "/"+obs.Product); ok && d.IsAlias() {
+		return "/" + d.Name + rest
+	}
+	return canonical
+}
+
+// Header returns the product header with the given suffix: Header("SQL-Query-Id") is
 // X-Service-SQL-Query-Id.
 func (d Dialect) Header(rest string) string {
 	return "X-" + strings.ToUpper(d.Name[:1]) + d.Name[1:] + "-" + rest
 }
 
-// SetHeader sets the product's header with the given rest, in the letters of the interface, which
+// SetHeader sets the product header with the given suffix, in the spelling of the interface, which
 // the standard library would change. Control characters become blanks. JSON is written in ASCII;
-// other text that is not is left out.
+// other values that are not ASCII are omitted.
 func (d Dialect) SetHeader(h http.Header, rest, value string) {
 	var out []byte
 	for _, r := range value {
@@ -60,8 +68,8 @@ func (d Dialect) SetHeader(h http.Header, rest, value string) {
 }
 
 // MapNames serves the paths of every alias as those of `service`: /druid/v2/sql as /service/v2/sql,
-// /druid-ext/... likewise. The handler behind it sees canonical paths only and finds the name in
-// the request's Dialect.
+// /druid-ext/... likewise. The wrapped handler sees only canonical paths; the Dialect of the
+// request contains the name.
 func MapNames(aliases []string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for _, alias := range aliases {

@@ -12,8 +12,7 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// Body is the error object of spec/sql.md, section 2.1: the union of the members that old and new
-// clients read.
+// Body is the error object of responses: the union of the members that old and new clients read.
 type Body struct {
 	Error        string            `json:"error"`
 	ErrorClass   string            `json:"errorClass,omitempty"`
@@ -23,7 +22,7 @@ type Body struct {
 	Category     fault.Category    `json:"category"`
 	ErrorMessage string            `json:"errorMessage"`
 	Context      map[string]string `json:"context"`
-	// Access is "Unauthorized" in 403 answers, the one member that older tools look for.
+	// Access is "Unauthorized" in 403 responses, the only member that older tools read.
 	Access string `json:"Access-Check-Result,omitempty"`
 }
 
@@ -88,14 +87,14 @@ func (e withStatus) Error() string { return e.fault.Error() }
 // Unwrap returns the fault.
 func (e withStatus) Unwrap() error { return e.fault }
 
-// UnsupportedMedia is for a request body of a media type that the endpoint does not read.
+// UnsupportedMedia returns the error for a request body with an unsupported media type.
 func UnsupportedMedia(format string, args ...any) error {
-	return withStatus{fault.InvalidInput(format, args...).WithLegacy(fault.LegacyUnsupported), http.StatusUnsupportedMediaType}
+	return withStatus{fault: fault.InvalidInput(format, args...).WithLegacy(fault.LegacyUnsupported), status: http.StatusUnsupportedMediaType}
 }
 
-// TooLarge is for a request body that is larger than its endpoint reads: 413.
+// TooLarge returns the error for a request body that exceeds the limit of its endpoint: 413.
 func TooLarge(format string, args ...any) error {
-	return withStatus{fault.InvalidInput(format, args...), http.StatusRequestEntityTooLarge}
+	return withStatus{fault: fault.InvalidInput(format, args...), status: http.StatusRequestEntityTooLarge}
 }
 
 // Status returns the HTTP status of an error.
@@ -113,12 +112,22 @@ func Status(err error) int {
 type Errors struct {
 	// Host is host:port of the process, a member of every body.
 	Host string
-	// Modern leaves the members for old clients out.
-	Modern bool
-	// Forbidden, if not nil, is called for each request that lacks a permission, and Unknown for each
-	// whose credentials are not accepted.
+	// Modern omits the members for old clients, ModernAlias only in responses under an alias.
+	Modern, ModernAlias bool
+	// Forbidden, if not nil, is called for each request without a required permission, and Unknown for
+	// each request with invalid credentials.
 	Forbidden, Unknown func()
 	Log                *slog.Logger
+}
+
+// under returns what writes the bodies of answers to requests of a dialect.
+func (e *Errors) under(d Dialect) *Errors {
+	if e.Modern || !e.ModernAlias || !d.IsAlias() {
+		return e
+	}
+	modern := *e
+	modern.Modern = true
+	return &modern
 }
 
 // Body returns the body for f.
@@ -156,16 +165,21 @@ func (e *Errors) Body(f *fault.Error) Body {
 	return b
 }
 
-// Write answers with err's status and body. Failures that are ours are logged with their cause.
+// Write writes the status and the body of err. Internal failures are logged with their cause.
 func (e *Errors) Write(w http.ResponseWriter, r *http.Request, err error) {
 	f := fault.Classify(err)
 	status := Status(err)
+	e = e.under(DialectOf(r.Context()))
 	e.log(r, status, err)
 	if status == http.StatusUnauthorized && w.Header().Get("WWW-Authenticate") == "" {
 		w.Header().Set("WWW-Authenticate", "Basic")
 	}
 	if status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable {
-		w.Header().Set("Retry-After", "1") // seconds
+		seconds := f.Context[fault.RetryAfter]
+		if seconds == "" {
+			seconds = "1"
+		}
+		w.Header().Set("Retry-After", seconds)
 	}
 	if status == http.StatusForbidden && auth.IsRefusal(err) {
 		e.forbid(w, r, f)
@@ -174,7 +188,7 @@ func (e *Errors) Write(w http.ResponseWriter, r *http.Request, err error) {
 	WriteJSON(w, status, e.Body(f))
 }
 
-// forbid answers that a permission is missing, in the forms of spec/security.md, section 9.
+// forbid answers that a permission is missing, in the forms of docs/security.md.
 func (e *Errors) forbid(w http.ResponseWriter, r *http.Request, f *fault.Error) {
 	if e.Forbidden != nil {
 		e.Forbidden()

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/jsontext"
 )
@@ -139,6 +140,35 @@ func TestModernBodies(t *testing.T) {
 	}
 	if _, got = answer(t, &Errors{Host: host, Modern: true}, fault.Timeout("m")); got["error"] != "Query timeout" || got["host"] != host {
 		t.Errorf("an old-style failure: %v", got)
+	}
+}
+
+// Under an alias the form may be another, also of objects within other answers.
+func TestBodiesUnderAnAlias(t *testing.T) {
+	for _, tc := range []struct {
+		errors         Errors
+		service, alias string
+	}{
+		{Errors{}, "Plan validation failed", "Plan validation failed"},
+		{Errors{ModernAlias: true}, "Plan validation failed", "druidException"},
+		{Errors{Modern: true}, "druidException", "druidException"},
+	} {
+		mux := NewMux(&tc.errors)
+		mux.On("GET /service/refused", func(http.ResponseWriter, *http.Request) error { return fault.InvalidInput("m") })
+		mux.On("GET /service/within", func(w http.ResponseWriter, r *http.Request) error {
+			WriteJSON(w, http.StatusOK, ErrorsOf(r.Context()).Body(fault.InvalidInput("m")))
+			return nil
+		})
+		h := mux.Handler([]string{"druid"}, clock.System(), nil)
+		for name, want := range map[string]string{"service": tc.service, "druid": tc.alias} {
+			for _, path := range []string{"/refused", "/within"} {
+				w := httptest.NewRecorder()
+				h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/"+name+path, nil))
+				if !strings.HasPrefix(w.Body.String(), `{"error":"`+want+`"`) {
+					t.Errorf("/%s%s of %+v: %s", name, path, tc.errors, w.Body)
+				}
+			}
+		}
 	}
 }
 

@@ -7,18 +7,23 @@ import (
 	"strings"
 
 	"github.com/hengedb/henge/internal/api/endpoints"
+	"github.com/hengedb/henge/internal/audit"
 	"github.com/hengedb/henge/internal/auth"
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// Gate lets requests of a port in by the rules of spec/security.md, section 1: it finds out who
-// sends them, and each route then checks its permission (admit). A Mux without a Gate lets
-// everybody do all, unless the requests come through a port that has one.
+// Gate authenticates the requests of a port, and each route then checks its permission (admit);
+// docs/security.md describes the rules. A Mux without a Gate permits everything, unless the
+// requests come through a port that has a Gate.
 type Gate struct {
 	Security *auth.Security
 	Errors   *Errors
-	// Methods are taken beside the usual ones.
+	// Methods are permitted in addition to the usual ones.
 	Methods []string
+	// Audit, if not nil, records changes and rejected requests. Internal is the user of requests
+	// between processes, which are not recorded.
+	Audit    *audit.Log
+	Internal string
 }
 
 // usual are the methods that are taken anyway.
@@ -48,6 +53,7 @@ func (g *Gate) enter(w http.ResponseWriter, r *http.Request) (entered *http.Requ
 	access, err := g.Security.Authenticate(r.Context(), auth.RequestOf(r, w.Header()))
 	switch {
 	case err != nil:
+		g.notLetIn(r, err)
 		if g.Errors.Unknown != nil {
 			g.Errors.Unknown()
 		}
@@ -55,11 +61,16 @@ func (g *Gate) enter(w http.ResponseWriter, r *http.Request) (entered *http.Requ
 	case !slices.Contains(usual, r.Method) && !listed:
 		w.WriteHeader(http.StatusMethodNotAllowed)
 	case access == nil:
+		g.notLetIn(r, fault.Unauthorized("Nobody knows the credentials"))
 		g.refuse(w, r, fault.Unauthorized("Unauthorized request"))
 	case r.Method == http.MethodOptions:
 		options(w, r)
 	default:
-		return r.WithContext(auth.With(r.Context(), access)), true
+		if err := g.Security.Pacer.Take(access); err != nil {
+			g.Errors.Write(w, r, err)
+			return nil, false
+		}
+		return r.WithContext(g.noted(auth.With(r.Context(), access), r, access)), true
 	}
 	return nil, false
 }
@@ -157,7 +168,7 @@ func (m *Mux) admit(pattern string, h http.Handler) http.Handler {
 		}
 		a = a.Again()
 		g := &guarded{ResponseWriter: w, access: a, alert: func() {
-			m.Errors.alert(r.Context(), "withheld an answer that no authorization decision stands behind", "method", r.Method, "pattern", pattern)
+			m.Errors.alert(r.Context(), "withheld a response without an authorization decision", "method", r.Method, "pattern", pattern)
 		}}
 		h.ServeHTTP(g, r.WithContext(auth.With(r.Context(), a)))
 		g.end()

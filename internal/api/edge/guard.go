@@ -11,8 +11,8 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// Guard refuses what web pages of others would have a browser do, with and without security
-// (spec/access.md, section 5). What programs send passes: they name no origin.
+// Guard rejects cross-site requests of browsers, with and without security. Requests of programs
+// pass, because they do not name an origin.
 type Guard struct {
 	errors *Errors
 	hosts  []string // nil: any
@@ -22,23 +22,22 @@ type Guard struct {
 
 // GuardOptions are the settings of a Guard.
 type GuardOptions struct {
-	// Hosts are the names in the header Host that are answered, with a dot in front for all names
-	// below; nil: any. Loopback says that names of the loopback interface are answered, too, and no
-	// others if Hosts is empty.
+	// Hosts are the accepted names in the header Host, with a leading dot for all subdomains; nil:
+	// any. Loopback also accepts names of the loopback interface, and only these if Hosts is empty.
 	Hosts    []string
 	Loopback bool
-	// Origins are the origins beside the host's own whose pages may change something.
+	// Origins are the origins, in addition to the origin of the host, whose pages may make changes.
 	Origins []string
-	// Policy is the Content-Security-Policy of answers to other requests than POST.
+	// Policy is the Content-Security-Policy of responses to requests other than POST.
 	Policy string
 }
 
-// NewGuard returns a Guard that answers by errors.
+// NewGuard returns a Guard that writes errors with errors.
 func NewGuard(errors *Errors, o GuardOptions) (*Guard, error) {
 	g := &Guard{errors: errors, cross: http.NewCrossOriginProtection(), policy: o.Policy}
 	for _, origin := range o.Origins {
 		if err := g.cross.AddTrustedOrigin(origin); err != nil {
-			return nil, fault.InvalidInput("Value [%s] of setting [service.server.http.allowedOrigins] is no origin, as "+
+			return nil, fault.InvalidInput("Value [%s] of setting [service.server.http.allowedOrigins] is not an origin such as "+
 				"[https://console.example.com]",
 				origin)
 		}
@@ -49,7 +48,7 @@ func NewGuard(errors *Errors, o GuardOptions) (*Guard, error) {
 	return g, nil
 }
 
-// Wrap guards a handler.
+// Wrap wraps a handler with the guard.
 func (g *Guard) Wrap(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Content-Type-Options", "nosniff")
@@ -66,7 +65,7 @@ func (g *Guard) Wrap(next http.Handler) http.Handler {
 
 func (g *Guard) check(r *http.Request) error {
 	if r.TLS == nil && !g.answers(r.Host) { // of a page at a name of its own a certificate says so
-		return fault.Forbidden("Host [%.200s] is none of the names of this process. A page that reaches it under a name of its own could "+
+		return fault.Forbidden("Host [%.200s] is not a name of this process. A page that reaches it under a name of its own could "+
 			"read its answers; service.server.http.allowedHosts adds names", r.Host)
 	}
 	if g.cross.Check(r) != nil {

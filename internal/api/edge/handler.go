@@ -9,17 +9,18 @@ import (
 
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/jsontext"
+	"github.com/hengedb/henge/internal/obs"
 	"github.com/hengedb/henge/internal/secret"
 )
 
-// Handler answers a request or returns an error before it wrote anything; it never writes an error
-// itself.
+// Handler responds to a request, or returns an error before it has written anything; it never
+// writes an error itself.
 type Handler func(w http.ResponseWriter, r *http.Request) error
 
 type errorsKey struct{}
 
-// ErrorsOf returns what writes the error bodies of the port that a request came in on, for handlers
-// that place an error object inside another answer.
+// ErrorsOf returns the writer of error bodies of the port of a request, for handlers that include
+// an error object in another response.
 func ErrorsOf(ctx context.Context) *Errors {
 	if e, ok := ctx.Value(errorsKey{}).(*Errors); ok {
 		return e
@@ -27,10 +28,10 @@ func ErrorsOf(ctx context.Context) *Errors {
 	return &Errors{}
 }
 
-// Handle makes an http.Handler of h.
+// Handle converts h into an http.Handler.
 func (e *Errors) Handle(h Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		r = r.WithContext(secret.WithHeld(context.WithValue(r.Context(), errorsKey{}, e)))
+		r = r.WithContext(secret.WithHeld(context.WithValue(r.Context(), errorsKey{}, e.under(DialectOf(r.Context())))))
 		out := &begun{ResponseWriter: w, ctx: r.Context()}
 		err := secret.MaskError(r.Context(), protect(h, out, r))
 		switch {
@@ -95,8 +96,8 @@ func protect(h Handler, w http.ResponseWriter, r *http.Request) (err error) {
 	return h(w, r)
 }
 
-// WithoutMark returns a JSON body without the byte order mark that some editors and shells put in
-// front of it (RFC 8259, section 8.1, lets a reader ignore it).
+// WithoutMark removes the byte order mark that some editors and shells add to a JSON body (RFC
+// 8259, section 8.1, permits a reader to ignore it).
 func WithoutMark(body []byte) []byte { return bytes.TrimPrefix(body, []byte("\uFEFF")) }
 
 // Mux collects routes. Patterns are those of http.ServeMux with canonical paths ("POST
@@ -104,17 +105,20 @@ func WithoutMark(body []byte) []byte { return bytes.TrimPrefix(body, []byte("\uF
 type Mux struct {
 	*http.ServeMux
 	Errors *Errors
-	// Limits are those of the port; nil: there are none, or they are those of the Mux that passes
-	// requests on to this one.
+	// Limits are the limits of the port; nil: no limits, or those of the Mux that forwards requests to
+	// this one.
 	Limits *Limits
-	// Gate lets requests of the port in; nil: everybody may do all, or the Mux that passes requests on
-	// to this one has a Gate.
+	// Gate authenticates the requests of the port; nil: everything is permitted, or the Mux that
+	// forwards requests to this one has a Gate.
 	Gate *Gate
+	// Tracer traces the requests of the port; nil: no tracing, or the Mux that forwards requests to
+	// this one has a Tracer.
+	Tracer *obs.Tracer
 
 	patterns []string
 }
 
-// Patterns returns those of all routes, in the order in which they were added.
+// Patterns returns the patterns of all routes in the order in which they were added.
 func (m *Mux) Patterns() []string { return m.patterns }
 
 // NewMux returns an empty Mux.
@@ -123,7 +127,10 @@ func NewMux(errors *Errors) *Mux { return &Mux{ServeMux: http.NewServeMux(), Err
 // On adds a route.
 func (m *Mux) On(pattern string, h Handler) {
 	if kind, ok := kindOf(pattern); ok {
-		h = kind.metered(h)
+		h = kind.metered(spelt(h))
+		if !kind.unpacks {
+			h = encoded(h)
+		}
 	}
 	m.Handle(pattern, m.Errors.Handle(h))
 }
@@ -134,17 +141,17 @@ func (m *Mux) Handle(pattern string, h http.Handler) {
 	m.ServeMux.Handle(pattern, m.admit(pattern, h))
 }
 
-// HandleFunc is Handle of a function.
+// HandleFunc is Handle for a function.
 func (m *Mux) HandleFunc(pattern string, h func(http.ResponseWriter, *http.Request)) {
 	m.Handle(pattern, http.HandlerFunc(h))
 }
 
-// WriteJSON answers with v as compact JSON and without a trailing newline; text is not escaped for
+// WriteJSON writes v as compact JSON without a trailing newline; it does not escape strings for
 // HTML.
 func WriteJSON(w http.ResponseWriter, status int, v any) {
 	body, err := jsontext.Marshal(v)
 	if err != nil { // our own types: a mistake in the code, and nothing was written yet
-		http.Error(w, "the answer can't be encoded", http.StatusInternalServerError)
+		http.Error(w, "failed to encode the response", http.StatusInternalServerError)
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
@@ -152,8 +159,8 @@ func WriteJSON(w http.ResponseWriter, status int, v any) {
 	_, _ = w.Write(body) // the client may be gone
 }
 
-// WriteMasked answers with v as WriteJSON does, with the secrets in it masked: what users have
-// given, such as specifications.
+// WriteMasked writes v like WriteJSON with masked secrets, for values from users such as
+// specifications.
 func WriteMasked(ctx context.Context, w http.ResponseWriter, status int, v any) error {
 	body, err := jsontext.Marshal(v)
 	if err == nil {
@@ -168,7 +175,7 @@ func WriteMasked(ctx context.Context, w http.ResponseWriter, status int, v any) 
 	return nil
 }
 
-// WriteText answers with a plain text.
+// WriteText writes plain text.
 func WriteText(w http.ResponseWriter, status int, text string) {
 	w.Header().Set("Content-Type", "text/plain")
 	w.WriteHeader(status)

@@ -18,6 +18,8 @@ const (
 	chargeStep = 256 << 10
 	// largeBody is the size in bytes from which a body is decoded in turn.
 	largeBody = 1 << 20
+	// expandedBody is how much of a compressed body is read whatever it unpacks to.
+	expandedBody = 8 << 20
 	// decodeWait is how long a large body waits for its turn.
 	decodeWait = 30 * time.Second
 	// drainBytes and drainTime bound what is read of a refused body, so that a client that sends
@@ -28,8 +30,8 @@ const (
 	memoryPart = 2
 )
 
-// Metered returns h behind the limits of a pattern's bodies, for one that reads bodies of requests
-// that it passes on.
+// Metered returns h behind the limits for the bodies of a pattern, for a handler that reads the
+// bodies of forwarded requests.
 func Metered(pattern string, h Handler) Handler {
 	kind, _ := kindOf(pattern)
 	return kind.metered(h)
@@ -46,6 +48,7 @@ func (k bodyKind) metered(h Handler) Handler {
 		}
 		b := &meteredBody{inner: r.Body, ctx: r.Context(), kind: k, limits: limits, account: budget.NewAccount(limits.Memory),
 			control: http.NewResponseController(w), declared: r.ContentLength}
+		b.packed, _ = r.Context().Value(packedKey{}).(*packedBody)
 		defer b.finish()
 		if k.size != nil {
 			b.most = k.size(limits)
@@ -68,11 +71,59 @@ func (k bodyKind) metered(h Handler) Handler {
 
 type bodyKey struct{}
 
-// Decoded says that the body of a request is decoded and planned: another large one may be.
+// Decoded releases the decoder of a request whose body is decoded and planned, so that another
+// large body can be decoded.
 func Decoded(ctx context.Context) {
 	if b, ok := ctx.Value(bodyKey{}).(*meteredBody); ok {
 		b.leave()
 	}
+}
+
+// packedBody counts the bytes of a body as they come, before they are unpacked.
+type packedBody struct {
+	io.ReadCloser
+	n int64
+}
+
+type packedKey struct{}
+
+// Read implements io.Reader.
+func (p *packedBody) Read(to []byte) (int, error) {
+	n, err := p.ReadCloser.Read(to)
+	p.n += int64(n)
+	return n, err
+}
+
+// expanded refuses a body that has unpacked to more than it may.
+func (p *packedBody) expanded(size int64, l *Limits) error {
+	if p == nil || l == nil || l.Expansion <= 0 || size <= expandedBody || size/l.Expansion <= p.n {
+		return nil
+	}
+	return TooLarge("The request body decompresses to more than [%d] times its size, the limit of service.server.http.maxExpansion.",
+		l.Expansion)
+}
+
+// Unpacked limits the data that a handler itself unpacks from the body of a request.
+func Unpacked(ctx context.Context, from io.Reader) io.Reader {
+	packed, _ := ctx.Value(packedKey{}).(*packedBody)
+	return &unpackedBody{from: from, packed: packed, limits: limitsOf(ctx)}
+}
+
+type unpackedBody struct {
+	from   io.Reader
+	packed *packedBody
+	limits *Limits
+	size   int64
+}
+
+// Read implements io.Reader.
+func (u *unpackedBody) Read(to []byte) (int, error) {
+	n, err := u.from.Read(to)
+	u.size += int64(n)
+	if refused := u.packed.expanded(u.size, u.limits); refused != nil {
+		return n, refused
+	}
+	return n, err
 }
 
 // meteredBody is a request's body that counts what it costs. It belongs to the handler's goroutine.
@@ -86,6 +137,7 @@ type meteredBody struct {
 	declared int64 // Content-Length; -1: not known
 	most     Size
 
+	packed       *packedBody // nil: it is not compressed
 	size, tokens int64
 	quoted       bool // within a text
 	escaped      bool // behind a backslash there
@@ -107,13 +159,16 @@ func (b *meteredBody) Read(p []byte) (int, error) {
 	if b.most.Bytes > 0 && b.size > b.most.Bytes {
 		return 0, b.refuse(b.TooLarge())
 	}
+	if refused := b.packed.expanded(b.size, b.limits); refused != nil && b.kind.size != nil {
+		return 0, b.refuse(refused)
+	}
 	if refused := b.charge(err != nil); refused != nil {
 		return 0, b.refuse(refused)
 	}
 	if err != nil && !b.ended {
 		b.ended = true
 		_ = b.control.SetReadDeadline(time.Time{}) // what is read now is whether the client is there
-		if err == io.EOF && b.size >= largeBody {
+		if err == io.EOF && b.size >= largeBody && b.kind.perByte > 0 {
 			if refused := b.enter(); refused != nil {
 				return 0, b.refuse(refused)
 			}

@@ -37,6 +37,7 @@ type pace struct {
 		last  time.Time     // when all must have been sent; zero: that is open
 		begun bool          // something was written
 		left  time.Duration // how long all may take from the first byte on; 0: that is open
+		over  bool          // the handler has returned: net/http has taken back what control stands for
 	}
 }
 
@@ -45,7 +46,7 @@ type (
 	connKey struct{}
 )
 
-// ConnContext lets answers reach the connection that they go out on. It is for http.Server.
+// ConnContext gives responses access to their connection. It is for http.Server.
 func ConnContext(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, connKey{}, c)
 }
@@ -72,6 +73,9 @@ func (p *pace) step() {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.mu.over {
+		return
+	}
 	by := p.mu.last
 	if p.idle > 0 {
 		if next := clock.Deadline(p.idle); by.IsZero() || next.Before(by) {
@@ -88,6 +92,9 @@ func (p *pace) end(within time.Duration) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.mu.over {
+		return
+	}
 	if !p.mu.begun && within > 0 {
 		p.mu.left = within
 		return
@@ -152,6 +159,9 @@ func (p *pace) done() {
 		p.linger(true)
 	}
 	p.step()
+	p.mu.Lock()
+	p.mu.over = true
+	p.mu.Unlock()
 }
 
 // flush sends what is buffered.
@@ -167,8 +177,8 @@ func (p *pace) flush(f http.Flusher) {
 	f.Flush()
 }
 
-// Tie breaks an answer off soon after ctx, that of the work behind it, is done: a write that waits
-// for the client returns then. release ends that.
+// Tie aborts a response soon after ctx, the context of its work, is done: a write that waits for
+// the client then returns. release ends that.
 func Tie(ctx context.Context) (release func()) {
 	p := paceOf(ctx)
 	if p == nil {
@@ -178,11 +188,11 @@ func Tie(ctx context.Context) (release func()) {
 	return func() { stop() }
 }
 
-// Waits reports whether an answer waits for its client now.
+// Waits reports whether a response currently waits for its client.
 func Waits(ctx context.Context) bool {
 	p := paceOf(ctx)
 	return p != nil && p.waits.Load()
 }
 
-// Cut breaks an answer off that waits for its client.
+// Cut aborts a response that waits for its client.
 func Cut(ctx context.Context) { paceOf(ctx).end(0) }

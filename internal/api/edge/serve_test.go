@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"net"
@@ -136,23 +137,37 @@ func TestHeadersKeepTheirLetters(t *testing.T) {
 	}
 }
 
-func TestWithoutARouteTheBodyIsEmpty(t *testing.T) {
-	s := serve(t, nil)
+// A refusal always says what was wrong, but under an alias, as Druid answers there.
+func TestWithoutARouteThereIsAnError(t *testing.T) {
+	s := serve(t, nil, "druid")
 	for _, tc := range []struct {
 		method, path string
 		status       int
 		allow        string
+		says         string
 	}{
-		{http.MethodGet, "/", 404, ""},
-		{http.MethodGet, "/nope", 404, ""},
-		{http.MethodPost, "/service/v2/echo/a", 405, "GET, HEAD"},
-		{http.MethodGet, "/service-ext/x", 405, "POST, PUT"},
-		{http.MethodPatch, "/service-ext/x", 405, "POST, PUT"},
+		{http.MethodGet, "/", 404, "", "There is nothing at [/]"},
+		{http.MethodGet, "/nope", 404, "", "There is nothing at [/nope]"},
+		{http.MethodGet, "/service-ext/y", 404, "", "Did you mean [/service-ext/x]?"},
+		{http.MethodPost, "/service/v2/echo/a", 405, "GET, HEAD",
+			"Method [POST] is not allowed at [/service/v2/echo/a]. Allowed are [GET, HEAD]"},
+		{http.MethodGet, "/service-ext/x", 405, "POST, PUT", "Allowed are [POST, PUT]"},
+		{http.MethodPatch, "/service-ext/x", 405, "POST, PUT", "Method [PATCH]"},
+		{http.MethodGet, "/druid/nope", 404, "", ""},
+		{http.MethodHead, "/nope", 404, "", ""},
 	} {
 		resp, body := get(t, tc.method, s.URL+tc.path, "Accept-Encoding", "gzip")
-		if resp.StatusCode != tc.status || len(body) != 0 || resp.Header.Get("Allow") != tc.allow {
+		var answer Body
+		if tc.says != "" && json.Unmarshal(body, &answer) != nil || tc.says == "" && len(body) > 0 {
+			t.Errorf("%s %s: %q", tc.method, tc.path, body)
+		}
+		if resp.StatusCode != tc.status || !strings.Contains(answer.ErrorMessage, tc.says) || resp.Header.Get("Allow") != tc.allow {
 			t.Errorf("%s %s: %d %q, Allow %q", tc.method, tc.path, resp.StatusCode, body, resp.Header.Get("Allow"))
 		}
+	}
+	_, body := get(t, http.MethodGet, serve(t, nil).URL+"/druid/v2/sql")
+	if !strings.Contains(string(body), "service.api.aliases") {
+		t.Errorf("a path of Druid without its alias: %s", body)
 	}
 }
 
@@ -294,7 +309,7 @@ func TestExchangesAreSeen(t *testing.T) {
 		want         Exchange
 	}{
 		{http.MethodGet, "/druid/v2/echo/a?password=x", Exchange{Path: "/service/v2/echo/a", Route: "GET /service/v2/echo/{id}", Status: 200, Bytes: 24}},
-		{http.MethodGet, "/nope", Exchange{Path: "/nope", Status: 404}},
+		{http.MethodGet, "/nope", Exchange{Path: "/nope", Status: 404, Bytes: 222}},
 		{http.MethodGet, "/panic", Exchange{Path: "/panic", Route: "GET /panic", Status: 500, Bytes: -1}},
 		{http.MethodGet, "/cut/abort", Exchange{Path: "/cut/abort", Route: "GET /cut/abort", Status: 200, Bytes: int64(len(long)), Broken: true}},
 	} {

@@ -6,7 +6,7 @@ import (
 	"github.com/hengedb/henge/internal/auth"
 )
 
-// UserOf returns whose a request is: the identity that was found out, or without security the user
+// UserOf returns the user of a request: the authenticated identity or, without security, the user
 // that the request claims.
 func UserOf(r *http.Request) string {
 	if a := auth.Find(r.Context()); a != nil && a.Known() {
@@ -15,9 +15,9 @@ func UserOf(r *http.Request) string {
 	return ClaimedUser(r)
 }
 
-// ClaimedUser returns the user that a request says it is of, by its basic credentials; "" if it
-// does not say. Nobody has checked it: it tells apart those who tell the truth, and grants nothing.
+// ClaimedUser returns the user in the basic credentials of a request, or "". The credentials are
+// not verified: the name distinguishes honest users, and does not grant permissions.
 func ClaimedUser(r *http.Request) string {
 	name, _, _ := r.BasicAuth()
-	return name
+	return auth.CredentialText(name)
 }

@@ -2,11 +2,10 @@ package endpoints
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 )
 
-//go:generate go run ./gendoc ../../../docs/security.md
+//go:generate go run ./gendoc ../../..
 
 // The marks between which the table of permissions is.
 const (
@@ -32,18 +31,12 @@ func Document(page string) string {
 
 // table returns the table of permissions, by family.
 func table() string {
-	var families []Family
-	for _, e := range Table {
-		if !slices.Contains(families, e.Family) {
-			families = append(families, e.Family)
-		}
-	}
 	var b strings.Builder
 	b.WriteString("| Endpoint | Permission |\n|---|---|\n")
-	for _, f := range families {
+	for _, f := range families() {
 		fmt.Fprintf(&b, "| **%s** | |\n", f)
 		for _, e := range Table {
-			if e.Family != f || strings.HasSuffix(e.Pattern, "/{$}") {
+			if e.Family != f || withSlash(e.Pattern) {
 				continue
 			}
 			method, _, found := strings.Cut(e.Pattern, " ")

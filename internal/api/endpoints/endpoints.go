@@ -1,8 +1,8 @@
 // Package endpoints lists the routes that processes of Henge serve.
 //
-// The central value is Table. A test walks the ports of all roles, of one process and of a cluster:
-// a route without a row fails it, and so does a row without a route. The handlers are in the
-// packages beside this one.
+// The central value is Table. A test walks the ports of all roles, of a single process and of a
+// cluster. It fails for a route without a row and for a row without a route. The handlers are in
+// the neighbouring packages.
 package endpoints
 
 // Family groups endpoints by what they are about.
@@ -20,6 +20,8 @@ const (
 	NativeQueries Family = "native queries"
 	// Sampler is a look at data before it is loaded.
 	Sampler Family = "sampler"
+	// Uploads is files that clients send to be loaded.
+	Uploads Family = "uploads"
 	// Tasks is the task queue and its workers.
 	Tasks Family = "tasks"
 	// Push is rows that are sent over HTTP.
@@ -42,8 +44,12 @@ const (
 	Cluster Family = "cluster"
 	// Security is users and roles.
 	Security Family = "security"
+	// Agents is the Model Context Protocol.
+	Agents Family = "agents"
 	// Status is the process itself.
 	Status Family = "status"
+	// Console is the web console.
+	Console Family = "console"
 	// Proxies is what a Router passes on.
 	Proxies Family = "proxies"
 	// Internal is what processes ask each other; no interface.
@@ -66,16 +72,18 @@ var Table = []Endpoint{
 	{"GET /service/v2/sql/engines", SQL, authenticated},
 	{"GET /service/v2/sql/queries", SQL, byHandler("own queries; STATE READ: all")},
 	{"GET /service/v2/sql/queries/{id}/reports", SQL, byHandler("own queries; STATE READ: all")},
+	{"POST /arrow.flight.protocol.FlightService/{method}", SQL, connection},
 	{"POST /service/v2/sql", SQL, byHandler("resources of the statement")},
 	{"POST /service/v2/sql/avatica", SQL, connection},
-	{"GET /service/v2/ingest/{datasource}/channels/{channel}", Push, datasource},
-	{"GET /service/v2/ingest/{datasource}/config", Push, datasource},
-	{"POST /service/v2/ingest/{datasource}", Push, datasource},
-	{"PUT /service/v2/ingest/{datasource}/config", Push, datasource},
 	{"POST /service/v2/sql/avatica-protobuf", SQL, connection},
 	{"POST /service/v2/sql/avatica-protobuf/{$}", SQL, connection},
 	{"POST /service/v2/sql/avatica/{$}", SQL, connection},
 	{"POST /service/v2/sql/{$}", SQL, byHandler("resources of the statement")},
+
+	{"GET /service/v2/ingest/{datasource}/channels/{channel}", Push, datasource},
+	{"GET /service/v2/ingest/{datasource}/config", Push, datasource},
+	{"POST /service/v2/ingest/{datasource}", Push, datasource},
+	{"PUT /service/v2/ingest/{datasource}/config", Push, datasource},
 
 	{"DELETE /service/v2/sql/statements", Statements, authenticated},
 	{"DELETE /service/v2/sql/statements/{$}", Statements, authenticated},
@@ -106,6 +114,11 @@ var Table = []Endpoint{
 	{"POST /service/v2/{id}", NativeQueries, authenticated},
 
 	{"POST /service/indexer/v1/sampler", Sampler, sampled},
+	{"POST /service/indexer/v1/survey", Sampler, sampled},
+
+	{"DELETE /service/indexer/v1/uploads/{id}", Uploads, byHandler("own uploads")},
+	{"GET /service/indexer/v1/uploads", Uploads, byHandler("own uploads")},
+	{"POST /service/indexer/v1/uploads", Uploads, byHandler("EXTERNAL `EXTERNAL` READ; with input source security EXTERNAL `upload` READ")},
 
 	{"GET /service/indexer/v1/completeTasks", Tasks, byHandler("lists tasks whose datasource has READ")},
 	{"GET /service/indexer/v1/isLeader", Tasks, open},
@@ -152,6 +165,7 @@ var Table = []Endpoint{
 	{"GET /service/indexer/v1/supervisor/{id}", Supervisors, byHandler("DATASOURCE of the supervisor")},
 	{"GET /service/indexer/v1/supervisor/{id}/health", Supervisors, byHandler("DATASOURCE of the supervisor")},
 	{"GET /service/indexer/v1/supervisor/{id}/history", Supervisors, byHandler("DATASOURCE of the supervisor")},
+	{"GET /service/indexer/v1/supervisor/{id}/offsets", Supervisors, byHandler("DATASOURCE of the supervisor")},
 	{"GET /service/indexer/v1/supervisor/{id}/parseErrors", Supervisors, byHandler("DATASOURCE of the supervisor")},
 	{"GET /service/indexer/v1/supervisor/{id}/stats", Supervisors, byHandler("DATASOURCE of the supervisor")},
 	{"GET /service/indexer/v1/supervisor/{id}/status", Supervisors, byHandler("DATASOURCE of the supervisor")},
@@ -215,6 +229,7 @@ var Table = []Endpoint{
 	{"GET /service/coordinator/v1/metadata/datasources/{dataSource}", Metadata, dataSource},
 	{"GET /service/coordinator/v1/metadata/datasources/{dataSource}/segments", Metadata, dataSource},
 	{"GET /service/coordinator/v1/metadata/datasources/{dataSource}/segments/{segment}", Metadata, dataSource},
+	{"GET /service/coordinator/v1/metadata/datasources/{dataSource}/segments/{segment}/inspect", Metadata, dataSource},
 	{"GET /service/coordinator/v1/metadata/datasources/{dataSource}/unusedSegments", Metadata, dataSource},
 	{"GET /service/coordinator/v1/metadata/segments", Metadata, byHandler("lists datasources with READ")},
 	{"POST /service/coordinator/v1/metadata/bootstrapSegments", Metadata, state},
@@ -283,7 +298,7 @@ var Table = []Endpoint{
 	{"GET /service/coordinator/v1/servers/{server}/segments/{segment}", Cluster, state},
 	{"GET /service/coordinator/v1/tiers", Cluster, state},
 	{"GET /service/coordinator/v1/tiers/{tier}", Cluster, state},
-	{"GET /service/coordinator/v1/why", Cluster, byHandler("DATASOURCE READ, or STATE READ where no datasource is asked about")},
+	{"GET /service/coordinator/v1/why", Cluster, byHandler("DATASOURCE READ, or STATE READ where the request names no datasource")},
 	{"GET /service/historical/v1/loadstatus", Cluster, state},
 	{"GET /service/historical/v1/readiness", Cluster, open},
 	{"GET /service/router/v1/brokers", Cluster, state},
@@ -305,9 +320,11 @@ var Table = []Endpoint{
 	{"GET /service-ext/basic-security/authorization/db/{name}/groupMappings/{group}", Security, security},
 	{"GET /service-ext/basic-security/authorization/db/{name}/roles", Security, security},
 	{"GET /service-ext/basic-security/authorization/db/{name}/roles/{role}", Security, security},
+	{"GET /service-ext/basic-security/authorization/db/{name}/roles/{role}/limits", Security, security},
 	{"GET /service-ext/basic-security/authorization/db/{name}/roles/{role}/permissions", Security, security},
 	{"GET /service-ext/basic-security/authorization/db/{name}/users", Security, security},
 	{"GET /service-ext/basic-security/authorization/db/{name}/users/{user}", Security, security},
+	{"GET /service-ext/basic-security/authorization/db/{name}/users/{user}/limits", Security, security},
 	{"GET /service-ext/basic-security/authorization/loadStatus", Security, security},
 	{"GET /service-ext/basic-security/authorization/refreshAll", Security, security},
 	{"POST /service-ext/basic-security/authentication/db/{name}/users/{user}", Security, security},
@@ -316,8 +333,10 @@ var Table = []Endpoint{
 	{"POST /service-ext/basic-security/authorization/db/{name}/groupMappings/{group}", Security, security},
 	{"POST /service-ext/basic-security/authorization/db/{name}/groupMappings/{group}/roles/{role}", Security, security},
 	{"POST /service-ext/basic-security/authorization/db/{name}/roles/{role}", Security, security},
+	{"POST /service-ext/basic-security/authorization/db/{name}/roles/{role}/limits", Security, security},
 	{"POST /service-ext/basic-security/authorization/db/{name}/roles/{role}/permissions", Security, security},
 	{"POST /service-ext/basic-security/authorization/db/{name}/users/{user}", Security, security},
+	{"POST /service-ext/basic-security/authorization/db/{name}/users/{user}/limits", Security, security},
 	{"POST /service-ext/basic-security/authorization/db/{name}/users/{user}/roles/{role}", Security, security},
 	{"POST /service-ext/basic-security/authorization/listen/groupMappings/{name}", Security, security},
 	{"POST /service-ext/basic-security/authorization/listen/users/{name}", Security, security},
@@ -325,16 +344,38 @@ var Table = []Endpoint{
 	{"GET /service-ext/access/callback", Security, open},
 	{"GET /service-ext/access/device", Security, open},
 	{"GET /service-ext/access/login", Security, open},
+	{"GET /service-ext/access/self", Security, authenticated},
 	{"POST /service-ext/access/logout", Security, open},
 	{"DELETE /service-ext/access/keys/{id}", Security, security},
 	{"GET /service-ext/access/keys", Security, security},
 	{"GET /service-ext/access/keys/{id}", Security, security},
 	{"POST /service-ext/access/keys", Security, security},
 	{"POST /service-ext/access/keys/{id}/rotate", Security, security},
+	{"POST /service-ext/access/preview", Security, previewed},
 	{"/service-ext/basic-security/authentication/db/{name}/{rest...}", Security, security},
 	{"/service-ext/basic-security/authorization/db/{name}/{rest...}", Security, security},
 
+	{"DELETE /mcp", Agents, authenticated},
+	{"GET /mcp", Agents, authenticated},
+	{"POST /mcp", Agents, authenticated},
+	{"GET /assets/{name}", Console, open},
+	{"GET /favicon.svg", Console, open},
+	{"GET /{$}", Console, open},
+	{"DELETE /service-ext/console/queries/{id}", Console, byHandler("any identity; own queries, with CONFIG WRITE also shared ones")},
+	{"GET /service-ext/console/queries", Console, byHandler("any identity; own queries and shared ones")},
+	{"GET /service-ext/console/queries/{id}", Console, byHandler("any identity; own queries and shared ones")},
+	{"POST /service-ext/console/export", Console, byHandler("as POST /service/v2/sql")},
+	{"POST /service-ext/console/queries", Console, byHandler("any identity")},
+	{"PUT /service-ext/console/queries/{id}", Console, byHandler("any identity; own queries")},
+	{"GET /service-ext/console/progress/{id}", Console, byHandler("own queries; STATE READ: all")},
+	{"GET /service-ext/console/datasources/{dataSource}/columns", Console, byHandler("DATASOURCE READ of the datasource, without rules")},
+	{"GET /service-ext/console/datasources/{dataSource}/tail", Console, byHandler("DATASOURCE READ of the datasource, as for a query")},
+
+	{"GET /healthz", Status, open},
 	{"GET /metrics", Status, state},
+	{"GET /openapi.json", Status, open},
+	{"GET /readyz", Status, open},
+	{"GET /service/openapi.json", Status, open},
 	{"GET /status", Status, state},
 	{"GET /status/health", Status, open},
 	{"GET /status/metrics", Status, state},
@@ -356,7 +397,11 @@ var Table = []Endpoint{
 	{"GET /service-internal/v1/live", Internal, state},
 	{"GET /service-internal/v1/parts/{session}/outputs/{id}/{frame}", Internal, state},
 	{"GET /service-internal/v1/published", Internal, state},
+	{"GET /service-internal/v1/push/{datasource}/{log}", Internal, state},
+	{"GET /service-internal/v1/push/{datasource}/{log}/entries", Internal, state},
 	{"GET /service-internal/v1/queries", Internal, state},
+	{"GET /service-internal/v1/progress/{id}", Internal, state},
+	{"GET /service-internal/v1/queries/{id}", Internal, state},
 	{"GET /service-internal/v1/segments", Internal, state},
 	{"GET /service-internal/v1/segments/loadCapabilities", Internal, state},
 	{"POST /service-internal/v1/streams/checkpoint", Internal, state},
@@ -364,12 +409,18 @@ var Table = []Endpoint{
 	{"GET /service-internal/v1/tasks/{id}/deadLetters", Internal, state},
 	{"GET /service-internal/v1/tasks/{id}/log", Internal, state},
 	{"GET /service-internal/v1/tasks/{id}/report", Internal, state},
+	{"GET /service-internal/v1/uploads/{id}", Internal, writer},
+	{"GET /service-internal/v1/uploads/{id}/content", Internal, writer},
 	{"POST /service-internal/v1/analyses", Internal, state},
+	{"POST /service-internal/v1/columns", Internal, state},
 	{"POST /service-internal/v1/commands", Internal, state},
 	{"POST /service-internal/v1/fragments", Internal, state},
 	{"POST /service-internal/v1/parts/{session}", Internal, state},
 	{"POST /service-internal/v1/parts/{session}/run", Internal, state},
+	{"POST /service-internal/v1/push/{datasource}/{log}/copy", Internal, state},
+	{"POST /service-internal/v1/push/{datasource}/{log}/read", Internal, state},
 	{"POST /service-internal/v1/segments/changeRequests", Internal, state},
 	{"POST /service-internal/v1/tasks", Internal, state},
 	{"POST /service-internal/v1/tasks/end", Internal, state},
+	{"PUT /service-internal/v1/push/{datasource}/{log}/copy", Internal, state},
 }

@@ -53,8 +53,10 @@ var (
 	authenticated = Permission{Rule: Authenticated}
 	passed        = Permission{Rule: Passed}
 	state         = fixed(need{kind: auth.State, name: string(auth.State)})
+	writer        = fixed(need{kind: auth.State, name: string(auth.State), action: auth.Write})
 	config        = fixed(need{kind: auth.Config, name: string(auth.Config)})
 	security      = fixed(need{kind: auth.Config, name: "security"})
+	previewed     = fixed(need{kind: auth.Config, name: "security", action: auth.Read})
 	dataSource    = fixed(need{kind: auth.Datasource, parameter: "dataSource"})
 	datasource    = fixed(need{kind: auth.Datasource, parameter: "datasource"})
 	readAndWrite  = fixed(need{kind: auth.Datasource, parameter: "dataSource", action: auth.Read},
@@ -151,15 +153,54 @@ var routes = func() *http.ServeMux {
 	return mux
 }()
 
+// reading are the patterns of the requests that change nothing although their method could: what
+// they ask for takes a body.
+var reading = func() map[string]bool {
+	out := make(map[string]bool)
+	for _, pattern := range []string{
+		"POST /service/v2/candidates", "POST /service/indexer/v1/sampler", "POST /service/indexer/v1/survey",
+		"POST /service/indexer/v1/activeLocks",
+		"POST /service/indexer/v1/lockedIntervals", "POST /service/indexer/v1/lockedIntervals/v2", "POST /service/indexer/v1/taskStatus",
+		"POST /service/coordinator/v1/compaction/simulate", "POST /service/indexer/v1/compaction/simulate",
+		"POST /service/coordinator/v1/metadata/bootstrapSegments",
+		"POST /service/coordinator/v1/metadata/datasources/{dataSource}/segments", "POST /service-ext/access/preview", "POST /mcp",
+	} {
+		out[pattern] = true
+	}
+	return out
+}()
+
+// OnlyReads tells of a request, with a canonical path, whether it is of an endpoint that changes
+// nothing whatever the method, directly or through the paths by which a Router reaches leaders.
+func OnlyReads(r *http.Request) bool {
+	if ActionOf(r.Method) == auth.Read {
+		return true
+	}
+	u := *r.URL
+	for _, leader := range []string{"/proxy/coordinator", "/proxy/overlord"} {
+		if rest, found := strings.CutPrefix(u.Path, leader+"/"); found {
+			u.Path = "/" + rest
+		}
+	}
+	u.Path, u.RawPath = strings.TrimSuffix(u.Path, "/"), ""
+	_, pattern := routes.Handler(&http.Request{Method: r.Method, URL: &u, Host: r.Host})
+	return reading[pattern]
+}
+
 // Of returns the permission of the endpoint that a request, with a canonical path, is for. It is
 // only good for knowing before the request is routed that it needs no identity: the route that it
 // reaches decides.
 func Of(r *http.Request) Permission {
+	return byPattern[PatternOf(r)]
+}
+
+// PatternOf returns the pattern of that endpoint; "/": it is none of those that have a row.
+func PatternOf(r *http.Request) string {
 	_, pattern := routes.Handler(r)
 	if path := strings.TrimRight(r.URL.Path, "/"); pattern == "/" && path != "" && path != r.URL.Path {
 		u := *r.URL
 		u.Path, u.RawPath = path, ""
 		_, pattern = routes.Handler(&http.Request{Method: r.Method, URL: &u, Host: r.Host})
 	}
-	return byPattern[pattern]
+	return pattern
 }

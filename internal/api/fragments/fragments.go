@@ -1,8 +1,9 @@
-// Package fragments answers the parts of queries that other processes ask for: the server's half of
-// package dispatch.
+// Package fragments runs the parts of queries that other processes request. It is the server side
+// of package dispatch.
 //
-// The central type is API. It opens the segments that a request names, runs the fragment's
-// operators over them, and sends their rows. It knows nothing of the query around it.
+// The central type is API. It opens the segments that a request names, runs the operators of the
+// fragment over them, and sends their rows. It does not know the query that the fragment belongs
+// to.
 package fragments
 
 import (
@@ -10,7 +11,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"time"
@@ -20,53 +20,59 @@ import (
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/dispatch"
 	"github.com/hengedb/henge/internal/exec"
+	"github.com/hengedb/henge/internal/exec/operator"
+	"github.com/hengedb/henge/internal/exec/progress"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/obs"
 	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/segment"
+	"github.com/hengedb/henge/internal/vector"
 )
 
-// Engine gives fragments what operators need.
+// Engine supplies the resources for the operators of fragments.
 type Engine interface {
-	// AdmitPart waits until there is memory for a fragment, or refuses it; leave is called at its end.
+	// AdmitPart waits until memory for a fragment is available, or rejects it; leave is called at its
+	// end.
 	AdmitPart(ctx context.Context, req *dispatch.Request, f *exec.Fragment) (leave func(), err error)
-	// FragmentEnv returns memory, a share of the cores and the lookups for a fragment of a query. Done
-	// gives them back.
+	// FragmentEnv returns memory, a share of the cores and the lookups for a fragment of a query. done
+	// releases them.
 	FragmentEnv(zone *chrono.Zone, now int64, name string) (env *exec.Env, done func())
-	// SegmentCache returns what is kept of single segments, as far as the query wants it used and
-	// filled; nil: not at all.
+	// SegmentCache returns the cache of single segments, as far as the query may use and populate it;
+	// nil: not at all.
 	SegmentCache(use, populate bool) *exec.SegmentCache
 	// Relay returns those who read what a request has other servers read; what they give waits in the
 	// memory of env.
 	Relay(req *dispatch.Request, env *exec.Env) (exec.Remote, error)
-	// SegmentTimes returns what measures the segments of a query; nil: nobody wants to know.
+	// Part returns the progress counter of a fragment of a query; end is called at its end.
+	Part(id string) (progress *progress.Progress, end func())
+	// SegmentTimes returns the measurement of the segments of a query, or nil.
 	SegmentTimes(id string) *exec.SegmentTimes
 }
 
-// Gate bounds the queries whose parts run at once.
+// Gate limits the number of queries whose parts run concurrently.
 type Gate interface {
-	// EnterPart lets a part of a query in, or refuses it; leave is called at its end.
+	// EnterPart admits a part of a query, or rejects it; leave is called at its end.
 	EnterPart(id, lane string) (leave func(), err error)
 }
 
 // Segments makes segments readable.
 type Segments interface {
 	// Acquire returns a segment that the caller releases, and reads it from deep storage if this
-	// server does not hold it.
+	// server does not have it.
 	Acquire(ctx context.Context, id string, loadSpec json.RawMessage) (segment.Reader, error)
-	// Held returns a segment that this server holds. With a fingerprint it is that of its file: the
-	// server does not hold a segment of which it has another file.
+	// Held returns a segment of this server. If a fingerprint is given, the file must have it; a
+	// segment with another file counts as missing.
 	Held(ctx context.Context, id, fingerprint string) (segment.Reader, error)
 }
 
 // Live makes live segments readable.
 type Live interface {
-	// Acquire returns the rows of a live segment that a query may see which has pinned a number of the
-	// change stream. The caller releases the readers.
+	// Acquire returns the rows of a live segment that are visible to a query that has pinned a number
+	// of the change stream. The caller releases the readers.
 	Acquire(ctx context.Context, id string, pinned int64) ([]segment.Reader, error)
 }
 
-// API answers fragments.
+// API serves fragments.
 type API struct {
 	engine   Engine
 	segments Segments
@@ -78,9 +84,9 @@ type API struct {
 	protocol int
 }
 
-// New returns an API. What is wrong with this server is told to log: the asker gets no causes. A
-// nil meter is told nothing. Protocol is the newest version of requests that it knows; 0:
-// dispatch.Version. A nil live refuses live segments.
+// New returns an API. Failures of this server are logged to log, because the requester does not get
+// causes. meter may be nil. protocol is the newest version of requests that it supports; 0:
+// dispatch.Version. If live is nil, live segments are rejected.
 func New(engine Engine, segments Segments, live Live, gate Gate, meter *obs.Meter, c clock.Clock, log *slog.Logger, protocol int) *API {
 	return &API{engine, segments, live, gate, meter, c, log, protocol}
 }
@@ -93,16 +99,15 @@ func (a *API) Routes(mux *edge.Mux) { mux.On("POST "+dispatch.Path, a.answer) }
 func (a *API) answer(w http.ResponseWriter, r *http.Request) error {
 	req, err := dispatch.ReadRequest(r.Body, a.protocol)
 	if errors.Is(err, dispatch.ErrCorrupt) {
-		return fault.Malformed("The body is no part of a query that could be read").WithCause(err)
+		return fault.Malformed("The body is not a valid query fragment").WithCause(err)
 	}
 	if err != nil {
 		return err
 	}
 	ctx := r.Context()
 	if req.TimeoutMillis > 0 {
-		late := fault.Timeout("Query did not complete within configured timeout period. You can increase query timeout or tune the performance of query.")
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, time.Duration(req.TimeoutMillis)*time.Millisecond, late)
+		ctx, cancel = context.WithTimeoutCause(ctx, time.Duration(req.TimeoutMillis)*time.Millisecond, fault.QueryTimeout())
 		defer cancel()
 	}
 	defer edge.Tie(ctx)()
@@ -117,11 +122,12 @@ func (a *API) answer(w http.ResponseWriter, r *http.Request) error {
 		}
 		return err
 	})
+	obs.SpanOf(ctx).Fail(failed)
 	if r.Context().Err() != nil {
 		return nil // nobody listens
 	}
 	if f := fault.Find(failed); failed != nil && (f == nil || f.Category == fault.CategoryDefensive) {
-		a.log.ErrorContext(ctx, "a part of a query failed", "query", req.QueryID, "error", failed)
+		a.log.ErrorContext(ctx, "query fragment failed", "query", req.QueryID, "error", failed)
 	}
 	if err := out.End(failed); err != nil {
 		return nil // likewise
@@ -157,8 +163,19 @@ func (a *API) run(ctx context.Context, req *dispatch.Request, out *dispatch.Stre
 		done()
 	}()
 	env.Share.Prefer(req.Priority)
+	if req.CPUMillis > 0 {
+		env.Share.Bound(time.Duration(req.CPUMillis)*time.Millisecond, fault.ResourceLimit("%s", req.CPUOver))
+	}
 	env.Segments, env.Times = a.engine.SegmentCache(!req.NoCacheUse, !req.NoCachePopulate), a.engine.SegmentTimes(req.QueryID)
+	if span := obs.SpanOf(ctx); span != nil {
+		span.Text("henge.query.id", req.QueryID)
+		span.Number("henge.segments", int64(len(req.Segments)))
+		env.Times = env.Times.In(span, a.clock)
+	}
 	env.BatchRows = req.BatchRows
+	progress, ended := a.engine.Part(req.QueryID)
+	defer ended()
+	env.Progress = progress
 	own := &leaves{a.segments, a.live, req.Pinned, req.Segments}
 	env.Tables = own
 	if len(req.Others) > 0 {
@@ -192,18 +209,12 @@ func send(ctx context.Context, f *exec.Fragment, env *exec.Env, out *dispatch.St
 	if err := out.Begin(); err != nil {
 		return err
 	}
-	for {
-		b, err := op.Next(ctx)
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
+	return operator.Drain(ctx, op, func(b *vector.Batch) error {
 		if err := out.Rows(b); err != nil {
 			return fmt.Errorf("sending rows: %w", err)
 		}
-	}
+		return nil
+	})
 }
 
 // merging are the segments of a request, and those that it has other servers read. It implements

@@ -1,9 +1,9 @@
-// Package lookups gives the endpoints about the lookups that a process holds (spec/cluster.md,
-// section 17): what it has and what it should load, which the Coordinator asks and tells, and a
-// look into a loaded table for users.
+// Package lookups serves the endpoints for the lookups of a process: the loaded lookups and the
+// lookups to load, which the Coordinator queries and sets, and the contents of a loaded table for
+// users.
 //
-// The central type is API. What the cluster is configured to have is with the Coordinator's
-// endpoints; the tables are package lookup's.
+// The central type is API. The configuration of lookups in the cluster is in package coordinator;
+// the tables are in package lookup.
 package lookups
 
 import (
@@ -102,7 +102,7 @@ func (a *API) update(w http.ResponseWriter, r *http.Request) error {
 
 // introspect shows a loaded table: all of it, its keys, its values, or its version. Of what is not
 // loaded there is nothing to show: 405 for the whole, as if it could only be written, and 404 for
-// its parts; clients of the reference system know both.
+// its parts; clients of Druid know both.
 func (a *API) introspect(w http.ResponseWriter, r *http.Request) error {
 	name, part := r.PathValue("lookup"), r.PathValue("part")
 	table, err := a.set.View().Table(name)

@@ -171,7 +171,7 @@ func analyzeParts(r *analysesRequest, l *query.Listed, readers []segment.Reader)
 	return out, nil
 }
 
-// AnalysesRoutes adds what a server with segments answers to Brokers.
+// AnalysesRoutes adds the routes of a server with segments for Brokers.
 func AnalysesRoutes(mux *edge.Mux, files query.Files) {
 	mux.On("POST "+analysesPath, func(w http.ResponseWriter, req *http.Request) error {
 		var r analysesRequest

@@ -1,9 +1,9 @@
-// Package native gives the endpoints of native JSON queries: POST /service/v2 and the cancelling of
-// what runs (docs/native.md).
+// Package native serves the endpoints of native JSON queries: POST /service/v2 and the cancellation
+// of running queries (docs/native.md).
 //
-// The central types are API and Engine, what this package needs of a Broker. What a query means is
-// decided by internal/native, which translates it into a plan; here the rows of the plan become the
-// answers of each query type, and the facts of segments those of segmentMetadata. What clients ask
-// about datasources beside it is in package api/coordinator. Errors before the first byte become
-// bodies in package edge; later ones break the answer off.
+// The central types are API and Engine, the interface to a Broker. Package internal/native
+// translates queries into plans. This package converts the rows of a plan into the result of each
+// query type, and the metadata of segments into the result of segmentMetadata. Other endpoints
+// about datasources are in package api/coordinator. Package edge writes errors that occur before
+// the first byte; later errors abort the response.
 package nativequery

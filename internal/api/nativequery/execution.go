@@ -82,7 +82,7 @@ func (x *execution) whole(ctx context.Context, queryType string, d lang.DataSour
 		case err != nil:
 			return err
 		case !whole:
-			return fault.Forbidden("Rules show only a part of datasource [%s] to this user; a query of type [%s] tells of all its rows",
+			return fault.Forbidden("Rules show only a part of datasource [%s] to this user; a query of type [%s] describes all its rows",
 				name, queryType)
 		}
 	}

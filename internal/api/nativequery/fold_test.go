@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// What the reference answers to aggregators of type expression, over rows of which two have a NULL,
-// and over none.
+// What Druid answers to aggregators of type expression, over rows of which two have a NULL, and
+// over none.
 func TestFolds(t *testing.T) {
 	const rows = `"dataSource":{"type":"inline","columnNames":["v","n","d"],"columnTypes":["STRING","LONG","DOUBLE"],"rows":[["1.10",1,1.5],["1.9",2,null],["2-alpha",3,0.5],
 		["2",null,2.0],["2-sp",5,1.0],["1.0",6,1.0],[null,7,1.0],["x",8,1.0],["1-rc1",9,1.0],["10",10,1.0]]},"intervals":["1970/1971"],"granularity":"all"`

@@ -24,21 +24,21 @@ import (
 	"github.com/hengedb/henge/internal/secret"
 )
 
-// Engine is what the endpoints need of a Broker.
+// Engine is the interface of the endpoints to a Broker.
 type Engine interface {
-	// Pin returns a view of the newest state of the timeline, which a query uses for all it asks: of
-	// the segments that its context wants.
+	// Pin returns a view of the newest state of the timeline, which a query uses throughout,
+	// restricted to the segments that its context selects.
 	Pin(ctx context.Context, q *query.Query, access *auth.Access, settings map[string]any) (query.Session, error)
 }
 
 // Options are the settings of the endpoints.
 type Options struct {
-	// MaxRequestBytes bounds request bodies.
+	// MaxRequestBytes is the maximum size of request bodies.
 	MaxRequestBytes int64
 	// DefaultTimeout and MaxTimeout, in milliseconds, apply to a query's `timeout`; 0: none.
 	DefaultTimeout, MaxTimeout int64
-	// History is how many milliseconds before the end of the data a segmentMetadata query without
-	// intervals looks; 0: a week.
+	// History is the interval before the end of the data, in milliseconds, that a segmentMetadata
+	// query without intervals covers; 0: a week.
 	History int64
 }
 
@@ -49,7 +49,7 @@ type API struct {
 	o       Options
 }
 
-// New returns the endpoints on engine. Queries enter running, which those of SQL share.
+// New returns the endpoints on engine. Queries are registered in running, which SQL queries share.
 func New(engine Engine, running *query.Running, o Options) *API {
 	return &API{engine: engine, running: running, o: o}
 }
@@ -68,7 +68,7 @@ func (a *API) Routes(mux *edge.Mux) {
 		})
 	}
 	// Without this, a POST to an endpoint that is turned off would be 405 because of the DELETE.
-	mux.HandleFunc("POST /service/v2/{id}", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotFound) })
+	mux.HandleFunc("POST /service/v2/{id}", mux.Nothing)
 }
 
 // read returns the body of a request for a query.
@@ -126,7 +126,9 @@ func (a *API) run(w http.ResponseWriter, r *http.Request) (err error) {
 	}
 	defer done()
 	// The query can be cancelled from here on: large ones take time to read.
-	ctx, entered, err := a.running.Enter(ctx, query.Arrival{ID: id, SQL: string(body), Identity: edge.UserOf(r), Context: settings})
+	ctx, entered, err := a.running.Enter(ctx, query.Arrival{
+		ID: id, SQL: string(body), Identity: edge.UserOf(r), Context: settings, Access: auth.Of(ctx), Door: "native",
+	})
 	if err != nil {
 		identified()
 		return err
@@ -145,13 +147,18 @@ func (a *API) run(w http.ResponseWriter, r *http.Request) (err error) {
 		return err
 	}
 	defer edge.Tie(ctx)()
-	if err := entered.Describe(lang.TypeOf(q), tables, nil); err != nil {
+	if err := entered.Describe(ctx, lang.TypeOf(q), tables, nil); err != nil {
+		return err
+	}
+	only, err := lang.OnlySegments(q)
+	if err != nil {
 		return err
 	}
 	session, err := a.engine.Pin(ctx, entered, auth.Of(ctx), settings)
 	if err != nil {
 		return err
 	}
+	session.Only(only)
 	facts, err := responseContext(session, q.Parts(), settings)
 	if err != nil {
 		return err
@@ -271,7 +278,7 @@ func (a *answer) flush() error {
 func (a *answer) close() error {
 	if a.pretty != nil {
 		if err := json.Indent(a.pretty, a.buf, "", "  "); err != nil {
-			return fault.Defensive("The answer is no JSON").WithCause(err)
+			return fault.Defensive("The response is not JSON").WithCause(err)
 		}
 		a.buf = a.pretty.Bytes()
 	}

@@ -114,8 +114,8 @@ func (x *execution) segmentMetadata(ctx context.Context, q *lang.SegmentMetadata
 		segments[i].At = i
 	}
 	if q.Merge && len(segments) > 1 && segments[1].Interval.End > segments[0].Interval.End {
-		// The reference puts the later of the first two before the other, for its columns, and after that
-		// takes them as they come.
+		// quirk Q014: Druid puts the later of the first two before the other, for its columns, and after
+		// that takes them as they come.
 		segments[0].At, segments[1].At = 1, 0
 	}
 	if err := x.analyses(ctx, q, segments, func(a *analysis) error {
@@ -223,10 +223,10 @@ func describe(c *segment.ColumnInfo, wants func(string) bool) *columnAnalysis {
 	switch t.Kind {
 	case vector.KindComplex:
 		out.Type = t.ComplexName()
-		out.HasNulls = true // as the reference says of all of them
+		out.HasNulls = true // quirk Q014: as Druid says of all of them
 	case vector.KindList:
 		out.Type = "ARRAY"
-		out.HasNulls = false // as the reference says of all of them
+		out.HasNulls = false // quirk Q014: as Druid says of all of them
 	case vector.KindString:
 		zero := 0
 		out.Cardinality = &zero
@@ -309,8 +309,8 @@ func (a *analysis) finish(how lang.AggregatorMerge) (*analysis, error) {
 	return a, nil
 }
 
-// granularityOf shows a granularity as the reference does: none, all and periods without a name as
-// objects.
+// granularityOf shows a granularity as Druid does: none, all and periods without a name as objects.
+// See quirk Q014.
 func granularityOf(name string) any {
 	g, err := chrono.ParseGranularity(name)
 	switch {

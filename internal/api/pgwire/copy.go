@@ -19,6 +19,9 @@ type copyFormat struct {
 	null          string
 	quote, escape byte
 	header        bool
+	// match says that the header must name the columns, skip that rows with values that can't be read
+	// are passed over.
+	match, skip bool
 }
 
 func copyFormatOf(options map[string]string) (*copyFormat, error) {
@@ -53,12 +56,25 @@ func copyFormatOf(options map[string]string) (*copyFormat, error) {
 	if v, given := options["null"]; given {
 		f.null = v
 	}
-	if v := options["header"]; v == "true" || v == "on" || v == "1" {
+	switch v := options["header"]; v {
+	case "true", "on", "1":
 		f.header = true
+	case "match":
+		f.header, f.match = true, true
+	case "", "false", "off", "0":
+	default:
+		return nil, failure("22023", "header requires a Boolean value or \"match\"")
+	}
+	switch v := options["on_error"]; v {
+	case "ignore":
+		f.skip = true
+	case "", "stop":
+	default:
+		return nil, failure("22023", "COPY ON_ERROR \"%s\" not recognized", v)
 	}
 	for name := range options {
 		switch name {
-		case "format", "delimiter", "null", "quote", "escape", "header", "encoding", "freeze":
+		case "format", "delimiter", "null", "quote", "escape", "header", "encoding", "freeze", "on_error":
 		default:
 			return nil, failure("42601", "option \"%s\" not recognized", name)
 		}
@@ -69,8 +85,6 @@ func copyFormatOf(options map[string]string) (*copyFormat, error) {
 // copyTo runs COPY .. TO STDOUT.
 func (c *session) copyTo(k *pg.Copy, p *planned) error {
 	switch {
-	case k.From:
-		return failure("0A000", "COPY FROM is not supported").withHint("Send rows to the push API, or ingest them; see docs/postgres.md.")
 	case k.Where != "stdout":
 		return failure("42501", "COPY writes to STDOUT only")
 	}

@@ -5,20 +5,25 @@ import (
 	"io"
 	"strconv"
 
+	"github.com/hengedb/henge/internal/budget"
 	"github.com/hengedb/henge/internal/query"
 	"github.com/hengedb/henge/internal/sql/pg"
+	"github.com/hengedb/henge/internal/sql/pgtype"
+	"github.com/hengedb/henge/internal/vector"
 )
 
 func itoa(n int) string { return strconv.Itoa(n) }
 
 // cursor is what DECLARE made: rows that are fetched forwards. Those that are in memory go in both
-// directions.
+// directions: those of the catalog, and with SCROLL those of datasources.
 type cursor struct {
 	rows *rows
 	text string
 	hold bool
 	// position is the row that was fetched last, from 1; 0: none was.
 	position int64
+	// memory is what the rows of a scrolling cursor take.
+	memory budget.Account
 }
 
 // maxCursors bounds the cursors of a session.
@@ -39,17 +44,96 @@ func (c *session) declare(n *pg.Declare, p *planned, values []any) (*rows, error
 	if err != nil {
 		return nil, of.explain(c, err)
 	}
-	if _, all := r.source.(*memory); n.Scroll && !all {
-		r.close()
-		return nil, failure("0A000", "cursors over datasources go forward only").withHint("Declare it without SCROLL.")
+	k := &cursor{rows: r, text: p.source, hold: n.Hold}
+	if of, forward := r.source.(*running); n.Scroll && forward {
+		if err := c.keepRows(k, of); err != nil {
+			k.memory.Close()
+			return nil, p.explain(c, err)
+		}
 	}
-	c.cursors[n.Name] = &cursor{rows: r, text: p.source, hold: n.Hold}
+	c.cursors[n.Name] = k
 	return done("DECLARE CURSOR"), nil
+}
+
+// The maximum number of rows that a scrolling cursor over datasources stores, and the maximum size
+// of their values.
+const (
+	maxScrollRows  = 1_000_000
+	maxScrollBytes = 256 << 20
+)
+
+// keepRows reads all rows of a cursor into memory.
+func (c *session) keepRows(k *cursor, of *running) error {
+	r := k.rows
+	defer r.close()
+	if c.server.o.Memory != nil {
+		k.memory = budget.NewAccount(c.server.o.Memory)
+	}
+	tooMany := failure("54000", "a cursor with SCROLL keeps at most [%d] rows and [%d] bytes", maxScrollRows, maxScrollBytes).
+		withHint("Declare it without SCROLL, or with a LIMIT.")
+	out := &memory{fields: r.fields, style: &pgtype.Style{Zone: c.settings.zone}}
+	var values []func(v *vector.Vector, row int) any
+	for _, column := range of.rows.Columns() {
+		values = append(values, valueOf(column.Type, of.rows.Zone()))
+	}
+	size := int64(0)
+	err := c.busy(r.ctx, k.text, r.cancel, func() error {
+		for {
+			n, err := of.next(r.ctx)
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			for at := range n {
+				row := make([]any, len(values))
+				for i, value := range values {
+					if v := of.batch.Cols[i]; !v.IsNull(at) {
+						row[i] = value(v, at)
+					}
+					size += sizeOf(row[i])
+				}
+				out.rows = append(out.rows, row)
+			}
+			if len(out.rows) > maxScrollRows || size > maxScrollBytes {
+				return tooMany
+			}
+			if err := k.memory.Set(size); err != nil {
+				return failure("53200", "out of memory").withDetail("The rows of the cursor find no room.").
+					withHint("Declare it without SCROLL, or with a LIMIT.")
+			}
+		}
+	})
+	if err != nil {
+		return query.Cause(r.ctx, err)
+	}
+	k.rows = &rows{fields: r.fields, source: out, tag: r.tag}
+	return nil
+}
+
+// sizeOf is about what a value takes with its place in a row.
+func sizeOf(v any) int64 {
+	const slotBytes = 32
+	switch x := v.(type) {
+	case string:
+		return slotBytes + int64(len(x))
+	case []byte:
+		return slotBytes + int64(len(x))
+	case *pgtype.Array:
+		n := int64(2 * slotBytes)
+		for _, item := range x.Items {
+			n += sizeOf(item)
+		}
+		return n
+	}
+	return slotBytes
 }
 
 func (c *session) closeCursor(name string) {
 	if k := c.cursors[name]; k != nil {
 		k.rows.close()
+		k.memory.Close()
 		delete(c.cursors, name)
 	}
 }
@@ -110,7 +194,7 @@ func keepOn(cancel func(error)) func(error) {
 }
 
 func backwards() error {
-	return failure("55000", "cursor can only scan forward").withHint("Cursors over datasources go forward only.")
+	return failure("55000", "cursor can only scan forward").withHint("Declare it with SCROLL.")
 }
 
 // pass goes over rows and returns over how many.

@@ -1,9 +1,11 @@
 package pgwire
 
 import (
+	"bytes"
 	"math"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5/pgproto3"
 
@@ -50,7 +52,7 @@ func (c *session) extended(m pgproto3.FrontendMessage) error {
 
 func (c *session) parse(m *pgproto3.Parse) error {
 	text := strings.Clone(m.Query)
-	list, err := pg.Parse(text)
+	list, err := parseText(text)
 	if err != nil {
 		return c.explain(err, text, nil)
 	}
@@ -165,9 +167,12 @@ func (c *session) bind(m *pgproto3.Bind) error {
 			continue
 		}
 		var err error
-		if formatOf(m.ParameterFormatCodes, i) == 1 {
+		switch {
+		case formatOf(m.ParameterFormatCodes, i) == 1:
 			values[i], err = pgtype.Decode(params[i], b)
-		} else {
+		case !utf8.Valid(b) || bytes.IndexByte(b, 0) >= 0:
+			err = notUTF8()
+		default:
 			values[i], err = c.parseValue(params[i], string(b))
 		}
 		if err != nil {
@@ -264,7 +269,14 @@ func (c *session) execute(m *pgproto3.Execute) error {
 			return err
 		}
 		if k, ok := p.plan.node.(*pg.Copy); ok {
-			return c.copyTo(k, p.plan)
+			if !k.From {
+				return c.copyTo(k, p.plan)
+			}
+			n, err := c.copyFrom(k, p.plan)
+			if err == nil {
+				c.send(&pgproto3.CommandComplete{CommandTag: []byte(copyTag(n))})
+			}
+			return err
 		}
 		r, err := c.start(p.plan, p.values)
 		if err != nil {

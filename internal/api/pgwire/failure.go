@@ -20,6 +20,7 @@ import (
 type wireError struct {
 	code, message, detail, hint string
 	position                    int // in characters, from 1; 0: none
+	where                       string
 }
 
 func (e *wireError) Error() string { return e.message }
@@ -41,9 +42,9 @@ var states = map[fault.Category]string{
 	fault.CategoryDefensive: "XX000", fault.CategoryUncategorized: "XX000",
 }
 
-// explain turns any error into what a client is told. place gives the byte of the client's text for
-// a line and a column of the engine's; nil: there is none. text is the client's.
-func (c *session) explain(err error, text string, place func(line, column int) int) *wireError {
+// explain turns any error into what a client is told. source gives the byte of the client's text
+// for a line and a column of the engine's; nil: there is none. text is the client's.
+func (c *session) explain(err error, text string, source func(line, column int) int) *wireError {
 	if e, ok := errors.AsType[*wireError](err); ok {
 		return e
 	}
@@ -61,9 +62,9 @@ func (c *session) explain(err error, text string, place func(line, column int) i
 		return failure("42501", "permission denied")
 	}
 	if f.Category == fault.CategoryDefensive {
-		c.server.log.ErrorContext(c.ctx, "a statement of the PostgreSQL wire failed", "error", err)
+		c.server.log.ErrorContext(c.ctx, "PostgreSQL statement failed", "error", err)
 	}
-	out := &wireError{code: states[f.Category], message: placeInText.ReplaceAllString(f.Message, "")}
+	out := &wireError{code: states[f.Category], message: positionInText.ReplaceAllString(f.Message, "")}
 	if out.code == "" {
 		out.code = "XX000"
 	}
@@ -71,8 +72,8 @@ func (c *session) explain(err error, text string, place func(line, column int) i
 	column, _ := strconv.Atoi(f.Context["column"])
 	if line > 0 {
 		out.code = sqlState(f.Message, out.code)
-		if place != nil {
-			out.position = position(text, place(line, column))
+		if source != nil {
+			out.position = position(text, source(line, column))
 		}
 	}
 	if errors.Is(err, context.Canceled) {
@@ -81,8 +82,9 @@ func (c *session) explain(err error, text string, place func(line, column int) i
 	return out
 }
 
-// placeInText is how messages of package sql tell a place, which is one in the translated text.
-var placeInText = regexp.MustCompile(` \(line \[\d+\], column \[\d+\]\)`)
+// positionInText is how messages of package sql give a position, which is one in the translated
+// text.
+var positionInText = regexp.MustCompile(` \(line \[\d+\], column \[\d+\]\)`)
 
 // position counts characters, from 1.
 func position(text string, at int) int {
@@ -94,5 +96,5 @@ func position(text string, at int) int {
 
 func (e *wireError) message3(severity string) *pgproto3.ErrorResponse {
 	return &pgproto3.ErrorResponse{Severity: severity, SeverityUnlocalized: severity, Code: e.code, Message: e.message, Detail: e.detail,
-		Hint: e.hint, Position: int32(e.position)}
+		Hint: e.hint, Position: int32(e.position), Where: e.where}
 }

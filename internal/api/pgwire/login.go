@@ -13,33 +13,36 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// Login is a client that begins a session.
+// Login is a client that starts a session.
 type Login struct {
 	User, Database, Application string
-	// Peer is its address, TLS the state of its connection; nil: it is not encrypted.
+	// Peer is the address of the client. TLS is the state of its connection; nil: it is not encrypted.
 	Peer string
 	TLS  *tls.ConnectionState
-	// Password asks the client for its password, which goes over the wire as it is.
+	// EndPoint is the hash of the server certificate for channel binding; nil: channel binding is not
+	// available.
+	EndPoint []byte
+	// Password requests the password of the client in plain text.
 	Password func() (string, error)
-	// SASL begins an exchange with mechanisms of SASL: it returns the one that the client chose and
-	// its first message. Continue sends a challenge and returns the answer; Final sends the last
-	// message.
+	// SASL starts a SASL exchange: it offers mechanisms, and returns the mechanism that the client
+	// selected and its first message. Continue sends a challenge and returns the response. Final sends
+	// the last message.
 	SASL     func(mechanisms []string) (mechanism string, first []byte, err error)
 	Continue func(challenge []byte) ([]byte, error)
 	Final    func(data []byte)
 }
 
-// Authenticator says who a client is, and what it may do. It is safe for concurrent use.
+// Authenticator authenticates clients. It is safe for concurrent use.
 type Authenticator interface {
-	// Authenticate returns what a client may do. Again, if not nil, is asked before later
-	// statements of the session, which ends when it gives an Unauthorized fault.
+	// Authenticate returns the access of a client. Again, if not nil, is called before later
+	// statements of the session. If it returns an Unauthorized fault, the session ends.
 	Authenticate(ctx context.Context, l *Login) (access *auth.Access, again Again, err error)
 }
 
-// Again returns what a client may do now.
+// Again returns the current access of a client.
 type Again func(ctx context.Context) (*auth.Access, error)
 
-// Trust lets everyone in: no security is configured.
+// Trust accepts every client: security is not configured.
 type Trust struct{}
 
 // Authenticate implements Authenticator.
@@ -47,18 +50,19 @@ func (Trust) Authenticate(_ context.Context, l *Login) (*auth.Access, Again, err
 	return auth.Unlimited(l.User), nil, nil
 }
 
-// Secured logs clients in by the authenticators of the process. How a client is asked depends on
-// its connection and on the settings, never on its user, so that nobody learns who exists.
+// Secured authenticates clients with the authenticators of the process. The method depends on the
+// connection and the settings, but never on the user, so that clients can't find out which users
+// exist.
 type Secured struct {
 	security *auth.Security
 	scram    *basic.ScramServer
 }
 
-// NewSecured returns an authenticator for what is configured.
+// NewSecured returns an authenticator for the configured security.
 func NewSecured(s *auth.Security) *Secured { return &Secured{s, basic.NewScramServer(s.Chain())} }
 
-// Authenticate implements Authenticator. Where all users are those of credential stores, or the
-// wire could be read by others, clients prove that they know their password; else they send it.
+// Authenticate implements Authenticator. If all users are in credential stores, or if the
+// connection is not encrypted, clients prove that they know their password. Otherwise they send it.
 func (s *Secured) Authenticate(ctx context.Context, l *Login) (*auth.Access, Again, error) {
 	private := l.TLS != nil || isLoopback(l.Peer)
 	var (
@@ -86,14 +90,19 @@ func (s *Secured) Authenticate(ctx context.Context, l *Login) (*auth.Access, Aga
 
 // prove plays SCRAM.
 func (s *Secured) prove(ctx context.Context, l *Login) (*auth.Access, Again, error) {
-	mechanism, first, err := l.SASL([]string{basic.ScramMechanism})
+	offered := []string{basic.ScramMechanism}
+	if l.EndPoint != nil {
+		offered = []string{basic.ScramPlus, basic.ScramMechanism}
+	}
+	mechanism, first, err := l.SASL(offered)
 	if err != nil {
 		return nil, nil, err
 	}
-	if mechanism != basic.ScramMechanism {
+	if !slices.Contains(offered, mechanism) {
 		return nil, nil, failure("08P01", "client selected an invalid SASL authentication mechanism")
 	}
-	x, challenge, err := s.scram.Begin(l.User, l.Peer, first)
+	channel := basic.Channel{EndPoint: l.EndPoint, Bound: mechanism == basic.ScramPlus}
+	x, challenge, err := s.scram.Begin(l.User, l.Peer, channel, first)
 	if err != nil {
 		return nil, nil, protocolError(err)
 	}
@@ -128,6 +137,12 @@ func (s *Secured) password(ctx context.Context, l *Login) (*auth.Access, Again, 
 		return nil, nil, err
 	}
 	again := func(ctx context.Context) (*auth.Access, error) {
+		if l.TLS != nil && isToken(password) {
+			access, err := s.security.Authenticate(ctx, auth.BearerRequest(password, l.Peer, l.TLS))
+			if err != nil || access != nil {
+				return access, err
+			}
+		}
 		access, err := s.security.Authenticate(ctx, auth.BasicRequest(l.User, password, l.Peer, l.TLS))
 		if err == nil && access == nil {
 			err = fault.Unauthorized("Nobody knows the user")
@@ -139,6 +154,13 @@ func (s *Secured) password(ctx context.Context, l *Login) (*auth.Access, Again, 
 	}
 	access, err := again(ctx)
 	return access, again, err
+}
+
+// isToken tells whether a password looks like a signed token, as OpenID Connect has them: three
+// parts
+// of which the first is JSON.
+func isToken(password string) bool {
+	return strings.HasPrefix(password, "eyJ") && strings.Count(password, ".") == 2
 }
 
 // isLoopback tells whether what a peer sends leaves the machine.
@@ -159,6 +181,7 @@ func forWire(config *tls.Config) *tls.Config {
 	}
 	out := config.Clone()
 	out.NextProtos = []string{"postgresql"}
+	out.SessionTicketsDisabled = true // a session that goes on has no certificate to bind a login to
 	if of := config.GetConfigForClient; of != nil {
 		out.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
 			now, err := of(hello)
@@ -167,7 +190,7 @@ func forWire(config *tls.Config) *tls.Config {
 			}
 			now = now.Clone()
 			now.NextProtos = slices.Clone(out.NextProtos)
-			now.SessionTicketsDisabled = true // tickets are good with one configuration only
+			now.SessionTicketsDisabled = true
 			return now, nil
 		}
 	}

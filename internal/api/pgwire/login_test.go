@@ -143,6 +143,65 @@ func TestPasswordsGoThroughTheChain(t *testing.T) {
 	}
 }
 
+// tokens knows one token, as OpenID Connect has them.
+type tokens struct{ ended *bool }
+
+func (a tokens) Authenticate(_ context.Context, r *auth.Request) (*auth.Identity, error) {
+	switch r.Header.Get("Authorization") {
+	case "Bearer eyJ0.good.sig":
+		if *a.ended {
+			return nil, fault.Unauthorized("The token has expired")
+		}
+		return &auth.Identity{Name: "eve", Authorizer: auth.AllowAll}, nil
+	case "Bearer eyJ0.old.sig":
+		return nil, fault.Unauthorized("The token has expired")
+	}
+	return nil, nil
+}
+
+func (tokens) Challenge() string { return "Bearer" }
+
+// Tokens are passwords over TLS only; the user that the client names does not count.
+func TestTokensArePasswords(t *testing.T) {
+	ended := false
+	known := auth.BuiltIn()
+	known.Authenticators["tokens"] = func(auth.Part) (auth.Authenticator, error) { return tokens{&ended}, nil }
+	known.Authenticators["directory"] = func(auth.Part) (auth.Authenticator, error) { return directory{}, nil }
+	security, err := auth.Open(chainSettings{"tokens", "directory"}, known)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := NewSecured(security)
+	for _, test := range []struct {
+		user, password string
+		encrypted      bool
+		want           string // the user, or the code of the error
+	}{
+		{"any", "eyJ0.good.sig", true, "eve"}, {"any", "eyJ0.old.sig", true, "28P01"}, {"any", "eyJ0.unknown.sig", true, "28P01"},
+		{"any", "eyJ0.good.sig", false, "28P01"}, {"ann", "q", true, "ann"}, {"ann", "q", false, "ann"}, {"any", "good.sig", true, "28P01"},
+	} {
+		l := &Login{User: test.user, Peer: "127.0.0.1:5", Password: func() (string, error) { return test.password, nil }}
+		if test.encrypted {
+			l.TLS = &tls.ConnectionState{}
+		}
+		access, again, err := s.Authenticate(t.Context(), l)
+		got := access.Name()
+		if err != nil {
+			got = (&session{}).explain(err, "", nil).code
+		}
+		if got != test.want {
+			t.Errorf("%+v: %s, %v", test, got, err)
+		}
+		if got == "eve" {
+			ended = true
+			if _, err := again(t.Context()); err == nil {
+				t.Error("the session goes on behind the end of its token")
+			}
+			ended = false
+		}
+	}
+}
+
 func TestLoginsThatAreMalformed(t *testing.T) {
 	_, address := open(t, func(o *Options) { o.Authenticator = secured(t, "stored") })
 	for name, send := range map[string]pgproto3.FrontendMessage{

@@ -49,6 +49,12 @@ func (tables) Shown(context.Context, query.Pin, string, *auth.Access) ([]result.
 // open starts a server and returns its address.
 func open(t testing.TB, change func(o *Options)) (*Server, string) {
 	t.Helper()
+	return openOn(t, tables{}, change)
+}
+
+// openOn is open with an engine.
+func openOn(t testing.TB, e Engine, change func(o *Options)) (*Server, string) {
+	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -57,7 +63,7 @@ func open(t testing.TB, change func(o *Options)) (*Server, string) {
 	if change != nil {
 		change(&o)
 	}
-	s := New(tables{}, query.NewRunning(o.Clock, query.RunningOptions{}), o, slog.New(slog.DiscardHandler))
+	s := New(e, query.NewRunning(o.Clock, query.RunningOptions{}), o, slog.New(slog.DiscardHandler))
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- s.Serve(ctx, l, false) }()
@@ -208,7 +214,7 @@ func TestSimpleQueries(t *testing.T) {
 		{"begin; declare d cursor for select 1; commit; fetch d", "BEGIN|DECLARE CURSOR|COMMIT|ERROR 34000|I"},
 		{"prepare p(int) as select $1 + 1; execute p(2); deallocate p; execute p(1)", "PREPARE|3|SELECT 1|DEALLOCATE|ERROR 26000|I"},
 		{"prepare q as select 1; execute q(2)", "PREPARE|ERROR 42601|I"}, {"discard all", "DISCARD ALL|I"}, {"deallocate nope", "ERROR 26000|I"},
-		{"create table x()", "ERROR 0A000|I"}, {"insert into x values (1)", "ERROR 0A000|I"}, {"copy x from stdin", "ERROR 0A000|I"},
+		{"create table x()", "ERROR 0A000|I"}, {"insert into wiki values (1)", "ERROR 0A000|I"}, {"copy wiki from stdin", "ERROR 0A000|I"},
 		{"copy (select 1) to '/tmp/x'", "ERROR 42501|I"}, {"copy (select 1) to stdout (format nope)", "ERROR 22023|I"},
 		{"select current_user, current_database(), pg_typeof(1)", "ann,henge,integer|SELECT 1|I"},
 		{"select relname from pg_class where relnamespace = 2200", "wiki|SELECT 1|I"}, {"select * from wiki", "ERROR 22023|I"},
@@ -320,28 +326,79 @@ func TestExtendedQueries(t *testing.T) {
 }
 
 func TestPreparedStatementsAreBounded(t *testing.T) {
+	t.Parallel()
 	_, address := open(t, nil)
 	c := login(t, address)
+	const sent = 100_000
 	refused := 0
-	for i := range maxStatements + 50 {
+	for i := range sent {
 		c.f.Send(&pgproto3.Parse{Name: fmt.Sprint(i), Query: "select 1"})
 		c.f.Send(&pgproto3.Sync{})
 	}
 	go func() { _ = c.f.Flush() }() // the answers are read meanwhile
-	for range maxStatements + 50 {
+	for range sent {
 		if strings.Contains(shown(c.answer()), "ERROR 54000") {
 			refused++
 		}
 	}
-	if refused != 50 {
-		t.Errorf("%d of the statements were refused, want 50", refused)
+	if refused != sent-maxStatements {
+		t.Errorf("%d of the statements were refused, want %d", refused, sent-maxStatements)
 	}
 	if got := c.query("deallocate all; select 1"); got != "DEALLOCATE ALL|1|SELECT 1|I" {
 		t.Errorf("afterwards: %s", got)
 	}
 }
 
+// TestTextsOfPreparedStatementsAreBounded prepares statements of 10 MB until they are too many.
+func TestTextsOfPreparedStatementsAreBounded(t *testing.T) {
+	t.Parallel()
+	_, address := open(t, nil)
+	c := login(t, address)
+	text := "select length('" + strings.Repeat("x", 10<<20) + "')"
+	for i := range maxPrepared/(10<<20) + 1 {
+		c.f.Send(&pgproto3.Parse{Name: fmt.Sprint(i), Query: text})
+		c.f.Send(&pgproto3.Sync{})
+		want := "I"
+		if i == maxPrepared/(10<<20) {
+			want = "ERROR 54000|I"
+		}
+		if got := shown(c.exchange()); got != want {
+			t.Errorf("statement %d: %s, want %s", i, got, want)
+		}
+	}
+}
+
+// TestTypesThatAreUnknown binds parameters of types that nobody has, and of some without a
+// counterpart.
+func TestTypesThatAreUnknown(t *testing.T) {
+	_, address := open(t, nil)
+	c := login(t, address)
+	for _, step := range []struct {
+		sql    string
+		oid    uint32
+		format int16
+		value  []byte
+		want   string
+	}{
+		{"select $1", 4_000_000_000, 0, []byte("a"), "a|SELECT 1|I"}, {"select $1", 600, 0, []byte("(1,2)"), "(1,2)|SELECT 1|I"},
+		{"select $1", 600, 1, make([]byte, 16), "ERROR 42883|I"}, {"select $1::int4", 23, 1, make([]byte, 3), "ERROR 22P03|I"},
+		{"select $1", 4_000_000_000, 1, []byte("a"), "ERROR 42883|I"}, {"select $1", 25, 1, []byte("a\x00"), "ERROR 22021|I"},
+		{"select $1", 25, 0, []byte("\xff"), "ERROR 22021|I"}, {"select '\xff', $1", 25, 0, []byte("a"), "ERROR 22021|I"},
+		{"select $1::nothing", 0, 0, []byte("(1,2)"), "ERROR 42704|I"},
+		{"select $1::int4[]", 1007, 1, []byte{0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 23, 0x7f, 0xff, 0xff, 0xff, 0, 0, 0, 1}, "ERROR 22P03|I"},
+	} {
+		c.f.Send(&pgproto3.Parse{Query: step.sql, ParameterOIDs: []uint32{step.oid}})
+		c.f.Send(&pgproto3.Bind{ParameterFormatCodes: []int16{step.format}, Parameters: [][]byte{step.value}})
+		c.f.Send(&pgproto3.Execute{})
+		c.f.Send(&pgproto3.Sync{})
+		if got := shown(c.exchange()); got != step.want {
+			t.Errorf("%s with type %d: got %q, want %s", step.sql, step.oid, got, step.want)
+		}
+	}
+}
+
 func TestLongStatements(t *testing.T) {
+	t.Parallel()
 	_, address := open(t, nil)
 	c := login(t, address)
 	if got := c.query("select length('" + strings.Repeat("x", 10<<20) + "')"); got != "10485760|SELECT 1|I" {

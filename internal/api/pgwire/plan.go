@@ -38,8 +38,10 @@ type planned struct {
 	nativeAt    int
 	why         error
 	natives     []int // the parameters of native
-	fields      []field
-	described   bool
+	// target is where the rows of INSERT and COPY FROM go.
+	target    *target
+	fields    []field
+	described bool
 }
 
 // plan understands a statement. declared are the types of parameters that the client names.
@@ -60,15 +62,22 @@ func (c *session) plan(s *pg.Statement, text string, declared []pgtype.OID) (*pl
 	case *pg.Declare:
 		p.query = n.Query
 	case *pg.Copy:
-		if p.query = n.Query; n.Query == nil && !n.From {
+		if n.From {
+			var err error
+			p.target, err = c.targetOf(n.Table, n.At, n.Columns)
+			return p, err
+		}
+		if p.query = n.Query; n.Query == nil {
 			p.query = copyQuery(n)
 		}
+	case *pg.Insert:
+		return p, c.planInsert(p, n)
 	case *pg.Native:
 		p.nativeText(s, n)
 		return p, nil
 	case *pg.Refused:
 		return nil, &wireError{code: "0A000", message: n.Verb + " is not supported", position: position(text, s.At),
-			hint: "Data come in by ingestion; see docs/postgres.md."}
+			hint: "Rows are added by INSERT .. VALUES and COPY .. FROM STDIN, and changed by ingestion; see docs/postgres.md."}
 	}
 	if p.query == nil {
 		return p, nil
@@ -169,14 +178,14 @@ func (p *planned) explain(c *session, err error) error {
 	if _, ok := errors.AsType[fatal](err); ok {
 		return err
 	}
-	var place func(line, column int) int
+	var source func(line, column int) int
 	switch {
 	case p.translation != nil:
-		place = func(line, column int) int { return p.translation.Source(line, column-len(p.prefix)) }
+		source = func(line, column int) int { return p.translation.Source(line, column-len(p.prefix)) }
 	case p.native != "":
-		place = func(line, column int) int { return p.nativeAt + offset(p.native, line, column) }
+		source = func(line, column int) int { return p.nativeAt + offset(p.native, line, column) }
 	}
-	return c.explain(err, p.text, place)
+	return c.explain(err, p.text, source)
 }
 
 // offset is the byte of a line and a column.
@@ -353,6 +362,9 @@ func (c *session) describe(p *planned) ([]field, error) {
 	}
 	p.infer(used, d)
 	p.fields = p.named(d.Columns)
+	if p.estimates() {
+		p.fields = planFields
+	}
 	p.described = true
 	switch p.node.(type) {
 	case *pg.Declare, *pg.Copy:
@@ -422,8 +434,8 @@ func (p *planned) named(columns []result.Column) []field {
 }
 
 func refusedWrite(verb string) error {
-	return failure("0A000", "%s is a task, which this connection can't run", verb).
-		withHint("Send it to /service/v2/sql/task or /service/v2/sql/statements.")
+	return failure("0A000", "%s of a query is a task, which this connection can't run", verb).
+		withHint("Send it to /service/v2/sql/task or /service/v2/sql/statements. INSERT .. VALUES and COPY .. FROM STDIN work here.")
 }
 
 // runContext gives a query its context: it ends at the deadline, by cancel, and with the session.
@@ -507,7 +519,7 @@ func (c *session) startCatalog(p *planned, values []any) (*rows, error) {
 	return &rows{fields: p.fields, source: m, tag: p.tag()}, nil
 }
 
-func (c *session) startData(p *planned, values []any) (*rows, error) {
+func (c *session) startData(p *planned, values []any) (out *rows, err error) {
 	if values == nil {
 		values = []any{}
 	}
@@ -515,12 +527,15 @@ func (c *session) startData(p *planned, values []any) (*rows, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := c.server.o.Pacer.Take(c.access); err != nil {
+		return nil, err
+	}
 	ctx, cancel, err := c.runContext(req.Context)
 	if err != nil {
 		return nil, err
 	}
 	entered, q, err := c.server.running.Enter(ctx, query.Arrival{ID: req.ID, SQL: p.source, Identity: req.User,
-		Context: maps.Clone(req.Context)})
+		Context: maps.Clone(req.Context), Access: req.Access, Door: "postgresql", Address: c.conn.RemoteAddr().String()})
 	if err != nil {
 		cancel(nil)
 		return nil, err
@@ -537,6 +552,11 @@ func (c *session) startData(p *planned, values []any) (*rows, error) {
 		return nil, p.better(err)
 	}
 	style := &pgtype.Style{Zone: c.settings.zone}
+	defer func() {
+		if err == nil && p.estimates() {
+			out, err = c.explained(p, out)
+		}
+	}()
 	for _, k := range r.rows.Columns() {
 		r.encode = append(r.encode, encoderOf(k.Type, r.rows.Zone(), style))
 	}

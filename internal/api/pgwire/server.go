@@ -12,49 +12,60 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hengedb/henge/internal/audit"
 	"github.com/hengedb/henge/internal/auth"
+	"github.com/hengedb/henge/internal/budget"
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/exec"
 	"github.com/hengedb/henge/internal/query"
 	"github.com/hengedb/henge/internal/result"
+	"github.com/hengedb/henge/internal/secret"
 	"github.com/hengedb/henge/internal/sql/pgcatalog"
 )
 
-// Engine plans and runs statements over datasources.
+// Engine plans and executes statements.
 type Engine interface {
 	query.Engine
-	// Describe returns what a statement gives and wants, without running it.
+	// Describe returns the columns and parameters of a statement without executing it.
 	Describe(ctx context.Context, req *query.Request) (*query.Description, error)
-	// PinState pins a state, and Tables lists what can be read of it.
+	// PinState pins a state. Tables lists the tables that can be read in it.
 	PinState(ctx context.Context) (query.Pin, error)
 	Tables(ctx context.Context, of query.Pin) ([]query.Table, error)
-	// Shown returns the columns of a datasource that an access with rules shows; nil: no query of it
-	// would be answered.
+	// Shown returns the columns of a datasource that are visible to an access with rules; nil: every
+	// query of the datasource would be rejected.
 	Shown(ctx context.Context, of query.Pin, dataSource string, access *auth.Access) ([]result.Column, error)
 }
 
 // Options are the settings of the server.
 type Options struct {
-	// MaxConnections bounds the sessions, and the connections that have not logged in yet;
-	// MaxMessageBytes bounds a message.
+	// MaxConnections limits the number of sessions and the number of connections that have not logged
+	// in yet. MaxMessageBytes limits the size of a message.
 	MaxConnections  int
 	MaxMessageBytes int64
-	// DefaultTimeout and MaxTimeout, in milliseconds, apply to the queries; 0: none.
+	// Audit records rejected logins; may be nil.
+	Audit *audit.Log
+	// Pacer limits the queries per second of users; nil: no limit.
+	Pacer *auth.Pacer
+	// DefaultTimeout and MaxTimeout, in milliseconds, apply to queries; 0: none.
 	DefaultTimeout, MaxTimeout int64
-	// IdleTimeout ends sessions that send nothing for so long; 0: they stay.
+	// IdleTimeout ends sessions that send nothing for this long; 0: no limit.
 	IdleTimeout time.Duration
-	// Version is that of Henge.
+	// Version is the version of Henge.
 	Version string
 	// Dialect is the API name of requests.
 	Dialect string
-	// TLS is what connections are encrypted with when the client wants it; nil: it can't.
+	// TLS is the configuration for clients that request encryption; nil: encryption is not available.
 	TLS *tls.Config
-	// Authenticator says who clients are; nil: Trust.
+	// Authenticator authenticates clients; nil: Trust.
 	Authenticator Authenticator
-	Clock         clock.Clock
+	// Writer writes rows that clients insert; nil: clients can't insert rows. Memory is the budget of
+	// rows that wait for COMMIT; nil: they are not counted.
+	Writer Writer
+	Memory *budget.Budget
+	Clock  clock.Clock
 }
 
-// Server answers clients on listeners.
+// Server serves clients on listeners.
 type Server struct {
 	engine  Engine
 	running *query.Running
@@ -88,8 +99,8 @@ func New(engine Engine, running *query.Running, o Options, log *slog.Logger) *Se
 	return s
 }
 
-// Serve answers the clients of a listener until ctx is done. With encrypted every connection begins
-// with TLS, or asks for it.
+// Serve serves the clients of a listener until ctx is done. With encrypted, every connection must
+// begin with TLS or request it.
 func (s *Server) Serve(ctx context.Context, l net.Listener, encrypted bool) error {
 	var conns sync.WaitGroup
 	stop := context.AfterFunc(ctx, func() { _ = l.Close() }) // it ends Accept
@@ -105,7 +116,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, encrypted bool) erro
 			if ne, ok := errors.AsType[net.Error](err); ok && ne.Timeout() {
 				continue
 			}
-			s.log.ErrorContext(ctx, "accepting a connection of the PostgreSQL wire failed", "error", err)
+			s.log.ErrorContext(ctx, "failed to accept a PostgreSQL connection", "error", err)
 			timer := s.o.Clock.NewTimer(100 * time.Millisecond) // too many files are open
 			select {
 			case <-timer.C():
@@ -124,10 +135,13 @@ func (s *Server) handle(ctx context.Context, conn net.Conn, encrypted bool) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	c := &session{server: s, conn: newWire(conn), ctx: ctx}
+	if s.o.Memory != nil {
+		c.writeMemory = budget.NewAccount(s.o.Memory)
+	}
 	defer c.end()
 	err := exec.Protect(func() error { return c.serve(encrypted) })
 	if err != nil && ctx.Err() == nil {
-		s.log.DebugContext(ctx, "a connection of the PostgreSQL wire ended", "peer", conn.RemoteAddr().String(), "error", err)
+		s.log.DebugContext(ctx, "PostgreSQL connection ended", "peer", conn.RemoteAddr().String(), "error", err)
 	}
 }
 
@@ -148,8 +162,9 @@ func (s *Server) enter(c *session) error {
 		}
 	}
 	c.pid = s.mu.next
-	c.secret = make([]byte, 4)
-	_, _ = rand.Read(c.secret) // never fails
+	random := make([]byte, 4)
+	_, _ = rand.Read(random) // never fails
+	c.secret = secret.NewText(string(random))
 	s.mu.sessions[c.pid] = c
 	return nil
 }
@@ -190,18 +205,18 @@ func (s *Server) closeAll() {
 }
 
 // cancel ends the query of a session, if the secret is its.
-func (s *Server) cancel(pid uint32, secret []byte) bool {
+func (s *Server) cancel(pid uint32, key []byte) bool {
 	s.mu.Lock()
 	c := s.mu.sessions[pid]
 	s.mu.Unlock()
-	if c == nil || secret != nil && subtle.ConstantTimeCompare(c.secret, secret) != 1 {
+	if c == nil || key != nil && subtle.ConstantTimeCompare([]byte(c.secret.Reveal()), key) != 1 {
 		return false
 	}
 	c.interrupt(failure("57014", "canceling statement due to user request"))
 	return true
 }
 
-// Count returns how many sessions there are.
+// Count returns the number of sessions.
 func (s *Server) Count() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -8,27 +8,32 @@ import (
 	"strconv"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5/pgproto3"
 
 	"github.com/hengedb/henge/internal/auth"
+	"github.com/hengedb/henge/internal/budget"
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/query"
+	"github.com/hengedb/henge/internal/secret"
 	"github.com/hengedb/henge/internal/sql/pg"
 	"github.com/hengedb/henge/internal/sql/pgcatalog"
 )
 
 // session is one connection. Everything but mu belongs to its goroutine.
 type session struct {
-	server  *Server
-	conn    *wire
-	tls     *tls.ConnectionState
-	ctx     context.Context
-	backend *pgproto3.Backend
-	out     []byte // that was not sent yet
+	server *Server
+	conn   *wire
+	tls    *tls.ConnectionState
+	// endPoint is the hash of the certificate that the client was shown.
+	endPoint []byte
+	ctx      context.Context
+	backend  *pgproto3.Backend
+	out      []byte // that was not sent yet
 
 	pid      uint32
-	secret   []byte
+	secret   secret.Text
 	user     string
 	database string
 	access   *auth.Access
@@ -46,6 +51,7 @@ type session struct {
 	snapshot      *pgcatalog.Snapshot
 	snapshotOf    query.Pin
 	grants        []granted // by which snapshot was made
+	writeMemory   budget.Account
 
 	mu struct {
 		sync.Mutex
@@ -104,6 +110,7 @@ func (c *session) end() {
 	for name := range c.cursors {
 		c.closeCursor(name)
 	}
+	c.dropWrites()
 	if c.pid != 0 {
 		c.server.leave(c)
 	}
@@ -150,7 +157,7 @@ func (c *session) ready(parameters map[string]string) error {
 	for _, name := range reported {
 		c.report(name)
 	}
-	c.send(&pgproto3.BackendKeyData{ProcessID: c.pid, SecretKey: c.secret})
+	c.send(&pgproto3.BackendKeyData{ProcessID: c.pid, SecretKey: []byte(c.secret.Reveal())})
 	c.readyForQuery()
 	return nil
 }
@@ -193,8 +200,7 @@ func (c *session) message(m pgproto3.FrontendMessage) (end bool, err error) {
 		}
 		return false, nil
 	case *pgproto3.Sync:
-		c.sync()
-		return false, nil
+		return c.sync()
 	case *pgproto3.Flush, *pgproto3.CopyData, *pgproto3.CopyDone, *pgproto3.CopyFail:
 		return false, nil // data of a COPY that was refused is passed over
 	case *pgproto3.FunctionCall:
@@ -211,13 +217,16 @@ func (c *session) message(m pgproto3.FrontendMessage) (end bool, err error) {
 type fatal struct{ error }
 
 // failed tells an error, and marks the transaction. It returns an error of the connection.
-func (c *session) failed(err error, text string, place func(line, column int) int) error {
+func (c *session) failed(err error, text string, source func(line, column int) int) error {
 	if f, ok := errors.AsType[fatal](err); ok {
 		return f.error
 	}
-	e := c.explain(err, text, place)
+	e := c.explain(err, text, source)
 	c.send(e.message3("ERROR"))
 	c.txn.fail()
+	if c.txn.state == idle {
+		c.dropWrites()
+	}
 	return nil
 }
 
@@ -233,8 +242,7 @@ func (c *session) skip() (end bool, err error) {
 		}
 		switch m.(type) {
 		case *pgproto3.Sync:
-			c.sync()
-			return false, nil
+			return c.sync()
 		case *pgproto3.Terminate:
 			return true, nil
 		}
@@ -242,12 +250,18 @@ func (c *session) skip() (end bool, err error) {
 }
 
 // sync ends an exchange of extended messages: what began without BEGIN ends.
-func (c *session) sync() {
+func (c *session) sync() (end bool, err error) {
 	if c.txn.state == idle {
 		c.closePortals()
 		c.txn.pin = nil
+		if err := c.commitWrites(); err != nil {
+			if e := c.failed(err, "", nil); e != nil {
+				return true, e
+			}
+		}
 	}
 	c.readyForQuery()
+	return false, nil
 }
 
 // interrupt ends the statement that runs.
@@ -265,9 +279,9 @@ func (c *session) busy(ctx context.Context, text string, cancel context.CancelCa
 	c.mu.cancel, c.mu.text, c.mu.since = cancel, text, c.server.o.Clock.Now()
 	c.mu.Unlock()
 	stop := c.conn.watch(func() { cancel(failure("08006", "connection to client lost")) })
-	calm := context.AfterFunc(ctx, c.conn.hurry)
+	ended := atEnd(ctx, c.conn.hurry)
 	err := f()
-	if !calm() {
+	if ended() {
 		c.conn.calm()
 	}
 	stop()
@@ -291,12 +305,12 @@ func (c *session) activity() pgcatalog.Activity {
 // simple answers a Query message: several statements, of which an error ends the rest.
 func (c *session) simple(text string) error {
 	c.closePortal("")
-	list, err := pg.Parse(text)
+	list, err := parseText(text)
 	if err == nil && len(list) == 0 {
 		c.send(&pgproto3.EmptyQueryResponse{})
 	}
-	for _, s := range list {
-		if e := c.statement(s, text); e != nil {
+	for i, s := range list {
+		if e := c.statement(s, text, err == nil && i == len(list)-1); e != nil {
 			err = nil
 			if f := c.failed(e, text, nil); f != nil {
 				return f
@@ -316,8 +330,19 @@ func (c *session) simple(text string) error {
 	return nil
 }
 
-// statement runs one statement of a Query message.
-func (c *session) statement(s *pg.Statement, text string) error {
+// parseText splits a text into statements; one that is not UTF-8 has none.
+func parseText(text string) ([]*pg.Statement, error) {
+	if !utf8.ValidString(text) {
+		return nil, notUTF8()
+	}
+	return pg.Parse(text)
+}
+
+func notUTF8() error { return failure("22021", "invalid byte sequence for encoding \"UTF8\"") }
+
+// statement runs one statement of a Query message. With the last one all that was written without
+// BEGIN must be kept before the client is told.
+func (c *session) statement(s *pg.Statement, text string, last bool) error {
 	if s.Params > 0 {
 		if _, ok := s.Node.(*pg.Prepare); !ok {
 			return &pg.Error{At: s.At, Code: "42P02", Message: "there is no parameter $1"}
@@ -329,7 +354,14 @@ func (c *session) statement(s *pg.Statement, text string) error {
 	}
 	defer p.release()
 	if k, ok := s.Node.(*pg.Copy); ok {
-		return c.copyTo(k, p)
+		if !k.From {
+			return c.copyTo(k, p)
+		}
+		n, err := c.copyFrom(k, p)
+		if err != nil {
+			return err
+		}
+		return c.written(last, copyTag(n))
 	}
 	r, err := c.start(p, nil)
 	if err != nil {
@@ -343,8 +375,20 @@ func (c *session) statement(s *pg.Statement, text string) error {
 	if err != nil {
 		return p.explain(c, err)
 	}
-	c.send(&pgproto3.CommandComplete{CommandTag: []byte(r.tag(n))})
+	return c.written(last, r.tag(n))
+}
+
+// written ends a statement of a Query message.
+func (c *session) written(last bool, tag string) error {
+	if last && c.txn.state == idle {
+		if err := c.commitWrites(); err != nil {
+			return err
+		}
+	}
+	c.send(&pgproto3.CommandComplete{CommandTag: []byte(tag)})
 	return nil
 }
+
+func copyTag(n int64) string { return "COPY " + strconv.FormatInt(n, 10) }
 
 func selectTag(n int64) string { return "SELECT " + strconv.FormatInt(n, 10) }

@@ -31,7 +31,7 @@ type settings struct {
 	saved  map[string]string
 }
 
-// serverVersion is what is claimed.
+// serverVersion is the PostgreSQL version that the server reports.
 const (
 	serverVersion       = "15.0"
 	serverVersionNumber = "150000"
@@ -43,7 +43,7 @@ func newSettings(c *session) *settings {
 		"application_name": "", "client_encoding": "UTF8", "server_encoding": "UTF8", "server_version": serverVersion,
 		"server_version_num": serverVersionNumber, "timezone": "UTC", "datestyle": "ISO, MDY", "intervalstyle": "postgres", "is_superuser": "off",
 		"session_authorization": c.user, "search_path": `"$user", public`, "transaction_isolation": "repeatable read",
-		"default_transaction_isolation": "repeatable read", "transaction_read_only": "on", "default_transaction_read_only": "off",
+		"default_transaction_isolation": "repeatable read", "transaction_read_only": "off", "default_transaction_read_only": "off",
 		"standard_conforming_strings": "on", "integer_datetimes": "on", "in_hot_standby": "off", "ssl": "off", "statement_timeout": "0",
 		"extra_float_digits": "1", "max_identifier_length": "63", "lc_collate": "C.UTF-8", "lc_ctype": "C.UTF-8", "role": "none",
 	}

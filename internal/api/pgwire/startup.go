@@ -11,10 +11,11 @@ import (
 
 	"github.com/jackc/pgx/v5/pgproto3"
 
+	"github.com/hengedb/henge/internal/audit"
 	"github.com/hengedb/henge/internal/clock"
 )
 
-// Codes of first packets that are no protocol versions.
+// Codes of first packets that are not protocol versions.
 const (
 	codeCancel = 80877102
 	codeTLS    = 80877103
@@ -116,12 +117,13 @@ type replayed struct {
 func (r *replayed) Read(p []byte) (int, error) { return r.first.Read(p) }
 
 func (c *session) handshake(read []byte) error {
-	t := tls.Server(&replayed{c.conn, io.MultiReader(bytes.NewReader(read), c.conn)}, c.server.o.TLS)
+	var shown tls.Certificate
+	t := tls.Server(&replayed{c.conn, io.MultiReader(bytes.NewReader(read), c.conn)}, watched(c.server.o.TLS, &shown))
 	if err := t.HandshakeContext(c.ctx); err != nil {
 		return err
 	}
 	state := t.ConnectionState()
-	c.tls = &state
+	c.tls, c.endPoint = &state, endPointOf(&shown)
 	c.conn = newWire(t)
 	return nil
 }
@@ -180,7 +182,7 @@ func (c *session) begin(version uint32, body []byte) (done bool, err error) {
 // login asks the authenticator.
 func (c *session) login(parameters map[string]string) error {
 	l := &Login{User: c.user, Database: c.database, Application: parameters["application_name"], Peer: c.conn.RemoteAddr().String(),
-		TLS: c.tls}
+		TLS: c.tls, EndPoint: c.endPoint}
 	answer := func() (pgproto3.FrontendMessage, error) {
 		if err := c.flush(); err != nil {
 			return nil, err
@@ -239,6 +241,9 @@ func (c *session) login(parameters map[string]string) error {
 	l.Final = func(data []byte) { c.send(&pgproto3.AuthenticationSASLFinal{Data: data}) }
 	access, again, err := c.server.o.Authenticator.Authenticate(c.ctx, l)
 	if err != nil {
+		c.server.o.Audit.Add(&audit.Entry{
+			Kind: audit.Login, Identity: l.User, Address: l.Peer, Door: "postgresql", Outcome: "refused", Error: err.Error(),
+		})
 		return err
 	}
 	c.access, c.again, c.user = access, again, access.Name()

@@ -8,7 +8,7 @@ import (
 	"github.com/hengedb/henge/internal/sql/pg"
 )
 
-// The states of a transaction, as ReadyForQuery tells them.
+// The states of a transaction, as in ReadyForQuery.
 const (
 	idle   = 0
 	inTxn  = 'T'
@@ -19,8 +19,15 @@ const (
 type transaction struct {
 	state      byte
 	pin        query.Pin
-	savepoints []string
+	savepoints []savepoint
 	number     int64
+	writes     writes
+}
+
+// savepoint is a name, and what was written before it.
+type savepoint struct {
+	name   string
+	writes writes
 }
 
 func (t *transaction) status() byte {
@@ -52,6 +59,16 @@ func (c *session) pinned(ctx context.Context) (query.Pin, error) {
 	return c.txn.pin, nil
 }
 
+// readOnly notes whether a transaction may write, if it was said.
+func (c *session) readOnly(x *pg.Txn) {
+	if c.txn.state == idle || !x.ReadOnly && !x.ReadWrite {
+		return
+	}
+	const name = "transaction_read_only"
+	c.settings.locals[name] = nil
+	c.settings.values[name] = map[bool]string{true: "on", false: "off"}[x.ReadOnly]
+}
+
 // allowed refuses statements in a transaction that has failed.
 func (c *session) allowed(n pg.Node) error {
 	if c.txn.state != failed {
@@ -66,6 +83,7 @@ func (c *session) allowed(n pg.Node) error {
 // endTransaction frees what lives as long as a transaction.
 func (c *session) endTransaction() {
 	number := c.txn.number
+	c.dropWrites()
 	c.txn = transaction{number: number}
 	for name, k := range c.cursors {
 		if !k.hold {
@@ -79,10 +97,8 @@ func (c *session) endTransaction() {
 func (c *session) transact(x *pg.Txn) (tag string, err error) {
 	switch x.Kind {
 	case "begin", "set":
-		if x.ReadWrite {
-			c.notice("25006", "transactions are read-only; statements that write are refused")
-		}
 		if x.Kind == "set" {
+			c.readOnly(x)
 			return "SET", nil
 		}
 		if c.txn.state != idle {
@@ -92,12 +108,20 @@ func (c *session) transact(x *pg.Txn) (tag string, err error) {
 		c.txn.state = inTxn
 		c.txn.number++
 		c.settings.begin()
+		c.readOnly(x)
 		if _, err := c.pinned(c.ctx); err != nil {
 			c.txn.state = idle
 			return "", err
 		}
 		return "BEGIN", nil
 	case "commit", "rollback":
+		if x.Kind == "commit" && c.txn.state != failed {
+			if err := c.commitWrites(); err != nil {
+				c.settings.rollback()
+				c.endTransaction()
+				return "", err
+			}
+		}
 		tag = "COMMIT"
 		switch {
 		case c.txn.state == idle:
@@ -134,11 +158,11 @@ func (c *session) savepoint(x *pg.Txn) (tag string, err error) {
 		if len(c.txn.savepoints) >= maxSavepoints {
 			return "", failure("54000", "a transaction has at most %d savepoints", maxSavepoints)
 		}
-		c.txn.savepoints = append(c.txn.savepoints, x.Name)
+		c.txn.savepoints = append(c.txn.savepoints, savepoint{x.Name, c.txn.writes})
 		return "SAVEPOINT", nil
 	}
 	at := len(c.txn.savepoints) - 1
-	for at >= 0 && c.txn.savepoints[at] != x.Name {
+	for at >= 0 && c.txn.savepoints[at].name != x.Name {
 		at--
 	}
 	if at < 0 {
@@ -148,6 +172,7 @@ func (c *session) savepoint(x *pg.Txn) (tag string, err error) {
 		c.txn.savepoints = slices.Delete(c.txn.savepoints, at, len(c.txn.savepoints))
 		return "RELEASE", nil
 	}
+	c.txn.writes = c.txn.savepoints[at].writes
 	c.txn.savepoints = c.txn.savepoints[:at+1]
 	c.txn.state = inTxn
 	return "ROLLBACK", nil

@@ -73,6 +73,8 @@ func (c *session) utility(p *planned, values []any) (*rows, error) {
 		return done(n.Tag), nil
 	case *pg.Native:
 		return nil, refusedWrite(n.Verb)
+	case *pg.Insert:
+		return c.insert(p, values)
 	case *pg.Copy:
 		return nil, failure("0A000", "COPY is supported in simple queries only")
 	}

@@ -1,6 +1,7 @@
 package pgwire
 
 import (
+	"context"
 	"errors"
 	"net"
 	"os"
@@ -21,7 +22,7 @@ type wire struct {
 
 func newWire(c net.Conn) *wire { return &wire{Conn: c} }
 
-// Read gives what watch has read first.
+// Read returns first the bytes that watch has read.
 func (w *wire) Read(p []byte) (int, error) {
 	w.mu.Lock()
 	if len(w.ahead) > 0 {
@@ -76,3 +77,20 @@ func (w *wire) hurry() { _ = w.Conn.SetWriteDeadline(clock.Deadline(farewell)) }
 
 // calm takes hurry back.
 func (w *wire) calm() { _ = w.Conn.SetWriteDeadline(time.Time{}) }
+
+// atEnd calls f when ctx ends, until stop is called. stop waits for a call that has begun, so that
+// what the caller does next is not undone, and says whether f was called.
+func atEnd(ctx context.Context, f func()) (stop func() bool) {
+	done := make(chan struct{})
+	unhook := context.AfterFunc(ctx, func() {
+		defer close(done)
+		f()
+	})
+	return func() bool {
+		if unhook() {
+			return false
+		}
+		<-done
+		return true
+	}
+}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"slices"
@@ -19,26 +18,51 @@ import (
 	"github.com/hengedb/henge/internal/api/edge"
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/ingest"
 	"github.com/hengedb/henge/internal/ingest/spec"
 	"github.com/hengedb/henge/internal/metastore"
 	stream "github.com/hengedb/henge/internal/stream/push"
 	"github.com/hengedb/henge/internal/supervisor"
 )
 
-// Supervisors are those of the cluster.
+// Supervisors are the supervisors of the cluster.
 type Supervisors interface {
 	Find(ctx context.Context, id string) (*supervisor.Supervisor, error)
 	Put(ctx context.Context, text json.RawMessage, keep bool, entry func(id string) *metastore.AuditEntry) (*supervisor.Supervisor,
 		supervisor.Change, error)
 }
 
-// Options are what the endpoints work with.
+// Logs are the logs of this process.
+type Logs interface {
+	// For returns the log for the rows of a sender, which is a channel or a key; "": any log.
+	For(ctx context.Context, dataSource, sender string) (*stream.Log, error)
+	// Find returns the log of a channel; nil: the datasource has no log.
+	Find(ctx context.Context, dataSource, channel string) (*stream.Log, error)
+}
+
+// Stored are the logs of a store with one log per datasource.
+type Stored struct{ Store *stream.Store }
+
+// For implements Logs.
+func (s Stored) For(_ context.Context, dataSource, _ string) (*stream.Log, error) {
+	return s.Store.Log(dataSource)
+}
+
+// Find implements Logs.
+func (s Stored) Find(_ context.Context, dataSource, _ string) (*stream.Log, error) {
+	return s.Store.Find(dataSource), nil
+}
+
+// Options configure the endpoints.
 type Options struct {
-	Store       *stream.Store
+	Logs        Logs
 	Supervisors Supervisors
-	// Audit returns the audit entry of a request that makes or changes a supervisor.
+	// Replicate sets the number of workers with a copy of the logs of a datasource; nil: there is one
+	// worker.
+	Replicate func(ctx context.Context, dataSource string, n int) error
+	// Audit returns the audit entry of a request that creates or changes a supervisor.
 	Audit func(r *http.Request, kind, key string) *metastore.AuditEntry
-	// MaxBytes bounds the body of a request, packed and unpacked.
+	// MaxBytes is the maximum size of the body of a request, compressed and uncompressed.
 	MaxBytes int64
 	Clock    clock.Clock
 }
@@ -47,31 +71,38 @@ type Options struct {
 type API struct {
 	o Options
 
+	every time.Duration // lookEvery
+
 	mu     sync.Mutex
 	tables map[string]*table
 }
 
-// table is how the rows of a datasource are read, as it was when somebody looked last.
-type table struct {
-	schema *spec.DataSchema
-	looked time.Time
-}
-
 // New returns the endpoints.
-func New(o Options) *API { return &API{o: o, tables: map[string]*table{}} }
+func New(o Options) *API { return &API{o: o, every: lookEvery, tables: map[string]*table{}} }
 
-// Path is where rows are sent to.
+// Path is the path to which clients send rows.
 const Path = "/service/v2/ingest/"
 
 // Routes adds the endpoints to mux.
-func (a *API) Routes(mux *edge.Mux) {
-	mux.On("POST "+Path+"{datasource}", a.receive)
-	mux.On("GET "+Path+"{datasource}/channels/{channel}", a.channel)
-	mux.On("GET "+Path+"{datasource}/config", a.config)
-	mux.On("PUT "+Path+"{datasource}/config", edge.JSONOnly(a.configure))
+func (a *API) Routes(mux *edge.Mux) { Mount(mux, a.Receive, a.Channel, a.Config, a.Configure) }
+
+// Mount adds the endpoints to mux, regardless of the process that serves them.
+func Mount(mux *edge.Mux, receive, channel, config, configure edge.Handler) {
+	mux.On("POST "+Path+"{datasource}", receive)
+	mux.On("GET "+Path+"{datasource}/channels/{channel}", channel)
+	mux.On("GET "+Path+"{datasource}/config", config)
+	mux.On("PUT "+Path+"{datasource}/config", edge.JSONOnly(configure))
 }
 
-// SupervisorOf is the id of the supervisor that reads what is sent to a datasource.
+// SenderOf returns the sender of rows: a channel, or the key of one request; "": not given.
+func SenderOf(r *http.Request) string {
+	if channel := r.URL.Query().Get("channel"); channel != "" {
+		return channel
+	}
+	return r.Header.Get("Idempotency-Key")
+}
+
+// SupervisorOf returns the id of the supervisor that reads the rows of a datasource.
 func SupervisorOf(dataSource string) string { return "push_" + dataSource }
 
 // The acknowledgements that a client may want.
@@ -92,8 +123,12 @@ type answer struct {
 	Refused         []stream.Refusal `json:"refused,omitempty"`
 }
 
-func (a *API) receive(w http.ResponseWriter, r *http.Request) error {
+// Receive accepts rows.
+func (a *API) Receive(w http.ResponseWriter, r *http.Request) error {
 	name, q := r.PathValue("datasource"), r.URL.Query()
+	if err := edge.OnlyParameters(r, "ack", "onError", "channel", "offset", "timeColumn", "timeFormat"); err != nil {
+		return err
+	}
 	ack := q.Get("ack")
 	if ack == "" {
 		ack = durable
@@ -125,7 +160,7 @@ func (a *API) receive(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	rows, err := stream.Read(r.Context(), body, format, &schema.Time)
+	rows, err := a.read(r.Context(), body, format, &schema.Time)
 	if err != nil {
 		return err
 	}
@@ -134,15 +169,15 @@ func (a *API) receive(w http.ResponseWriter, r *http.Request) error {
 	}
 	out := answer{Rows: rows.Count, Skipped: rows.Bad, Refused: rows.Refused, Acknowledgement: ack, Guarantee: "exactlyOnce"}
 	entry := stream.Entry{Channel: q.Get("channel"), Offset: q.Get("offset"), Key: r.Header.Get("Idempotency-Key"),
-		Rows: rows.Count, Body: rows.Lines}
+		Rows: rows.Count, Body: rows.Lines, Bad: rows.BadLines}
 	if entry.Channel == "" && entry.Key == "" {
 		out.Guarantee = "atLeastOnce"
 	}
-	if rows.Count == 0 && entry.Channel == "" {
+	if rows.Count == 0 && rows.Bad == 0 && entry.Channel == "" {
 		edge.WriteJSON(w, http.StatusOK, out)
 		return nil
 	}
-	log, err := a.o.Store.Log(name)
+	log, err := a.o.Logs.For(r.Context(), name, SenderOf(r))
 	if err != nil {
 		return err
 	}
@@ -151,12 +186,7 @@ func (a *API) receive(w http.ResponseWriter, r *http.Request) error {
 		return busy(w, err)
 	}
 	out.Duplicate, out.CommittedOffset = receipt.Duplicate, receipt.Committed
-	if ack == published {
-		err = log.AwaitPublished(r.Context(), receipt.Position)
-	} else {
-		err = log.AwaitRead(r.Context(), receipt.Position)
-	}
-	if err != nil {
+	if err := a.await(r.Context(), name, log, receipt.Position, &out); err != nil {
 		return err
 	}
 	edge.WriteJSON(w, http.StatusOK, out)
@@ -181,7 +211,7 @@ func refusal(rows *stream.Rows) error {
 	if first.Column != "" {
 		at += ", column [" + first.Column + "]"
 	}
-	return fault.InvalidInput("[%d] of [%d] records are no rows, and none was taken. The first is at %s: %s. "+
+	return fault.InvalidInput("[%d] of [%d] records are not rows, and no row was accepted. The first is at %s: %s. "+
 		"With onError=skip the others are taken",
 		rows.Bad, rows.Bad+rows.Count, at, first.Reason)
 }
@@ -196,22 +226,25 @@ func (a *API) body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	case "gzip":
 		unpacked, err := gzip.NewReader(in)
 		if err != nil {
-			return nil, fault.Malformed("The body is no gzip")
+			return nil, fault.Malformed("The body is not gzip")
 		}
 		in = unpacked
 	case "zstd":
 		unpacked, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(uint64(a.o.MaxBytes)))
 		if err != nil {
-			return nil, fault.Malformed("The body is no zstd")
+			return nil, fault.Malformed("The body is not zstd")
 		}
 		defer unpacked.Close()
-		in = unpacked
+		in = edge.Unpacked(r.Context(), unpacked)
 	default:
-		return nil, fault.Unsupported("Content-Encoding [%s] is not supported; use gzip or zstd", coding)
+		return nil, edge.UnsupportedMedia("Content-Encoding [%.100s] is not supported; use gzip or zstd", coding)
 	}
 	body, err := io.ReadAll(io.LimitReader(in, a.o.MaxBytes+1))
 	if _, large := errors.AsType[*http.MaxBytesError](err); large || int64(len(body)) > a.o.MaxBytes {
 		return nil, tooLarge
+	}
+	if fault.Find(err) != nil { // it unpacks to too much
+		return nil, err
 	}
 	if err != nil {
 		return nil, fault.Malformed("The body ends too early, or is damaged. No row was taken").WithCause(err)
@@ -219,9 +252,25 @@ func (a *API) body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	return body, nil
 }
 
-func (a *API) channel(w http.ResponseWriter, r *http.Request) error {
+// read makes rows of a body, which have as many bytes in the log as a body may have, too.
+func (a *API) read(ctx context.Context, body []byte, format ingest.Format, time *spec.Timestamp) (*stream.Rows, error) {
+	most := min(a.o.MaxBytes, stream.MaxLines)
+	rows, err := stream.Read(ctx, body, format, time, most)
+	if large, ok := errors.AsType[*stream.LargeError](err); ok {
+		return nil, edge.TooLarge("The rows of one request may have [%d] bytes as lines of JSON, as they are kept, by "+
+			"[service.ingest.push.maxRequestBytes], and those up to row [%d] have more; send fewer at a time", most, large.Row)
+	}
+	return rows, err
+}
+
+// Channel returns the position of a channel.
+func (a *API) Channel(w http.ResponseWriter, r *http.Request) error {
 	name, channel := r.PathValue("datasource"), r.PathValue("channel")
-	if log := a.o.Store.Find(name); log != nil {
+	log, err := a.o.Logs.Find(r.Context(), name, channel)
+	if err != nil {
+		return err
+	}
+	if log != nil {
 		if mark, ok := log.Channel(channel); ok {
 			edge.WriteJSON(w, http.StatusOK, map[string]string{"channel": channel, "committedOffset": mark.Offset})
 			return nil
@@ -230,45 +279,25 @@ func (a *API) channel(w http.ResponseWriter, r *http.Request) error {
 	return fault.NotFound("Channel [%s] of datasource [%s] has sent nothing", channel, name)
 }
 
-// freshFor is how long a schema is used before the supervisor is looked at again.
-const freshFor = 2 * time.Second
-
-// schema returns how the rows of a datasource are read. The first rows of a datasource make it.
-func (a *API) schema(r *http.Request, name string, body []byte) (*spec.DataSchema, error) {
-	a.mu.Lock()
-	t := a.tables[name]
-	a.mu.Unlock()
-	now := a.o.Clock.Now()
-	if t != nil && now.Sub(t.looked) < freshFor {
-		return t.schema, nil
-	}
-	id := SupervisorOf(name)
-	found, err := a.o.Supervisors.Find(r.Context(), id)
-	if err != nil {
-		return nil, err
-	}
-	var text json.RawMessage
-	if found == nil {
-		if text, err = a.discovered(r, name, body); err != nil {
-			return nil, err
-		}
-		if _, _, err = a.o.Supervisors.Put(r.Context(), text, true, a.entry(r)); err != nil {
-			return nil, err
-		}
-	} else if text, err = json.Marshal(found.Spec); err != nil {
-		return nil, fmt.Errorf("writing the specification of supervisor [%s]: %w", id, err)
-	}
+// fits refuses first rows that their own specification can't read: it would stay, and refuse better
+// ones.
+func (a *API) fits(r *http.Request, body []byte, text json.RawMessage) error {
 	read, err := spec.ParseStream(spec.Push, text)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if read.Suspended {
-		return nil, fault.Unavailable("Supervisor [%s] is suspended: datasource [%s] takes no rows until it is resumed", id, name)
+	format, err := stream.FormatOf(r.Header.Get("Content-Type"))
+	if err != nil {
+		return err
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.tables[name] = &table{schema: read.Schema, looked: now}
-	return read.Schema, nil
+	rows, err := a.read(r.Context(), body, format, &read.Schema.Time)
+	if err != nil {
+		return err
+	}
+	if rows.Bad > 0 && (rows.Count == 0 || r.URL.Query().Get("onError") != "skip") {
+		return refusal(rows)
+	}
+	return nil
 }
 
 func (a *API) entry(r *http.Request) func(id string) *metastore.AuditEntry {

@@ -3,6 +3,7 @@ package push
 import (
 	"encoding/json"
 	"io"
+	"maps"
 	"net/http"
 
 	"github.com/hengedb/henge/internal/api/edge"
@@ -11,10 +12,11 @@ import (
 	"github.com/hengedb/henge/internal/ingest/spec"
 	"github.com/hengedb/henge/internal/secret"
 	stream "github.com/hengedb/henge/internal/stream/push"
+	"github.com/hengedb/henge/internal/worker/pushlog"
 )
 
-// config answers how the rows of a datasource are read.
-func (a *API) config(w http.ResponseWriter, r *http.Request) error {
+// Config returns the configuration for the rows of a datasource.
+func (a *API) Config(w http.ResponseWriter, r *http.Request) error {
 	name := r.PathValue("datasource")
 	found, err := a.o.Supervisors.Find(r.Context(), SupervisorOf(name))
 	if err != nil {
@@ -28,17 +30,72 @@ func (a *API) config(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	var shown struct {
-		Schema json.RawMessage `json:"dataSchema"`
+		Schema map[string]json.RawMessage `json:"dataSchema"`
+		IO     struct {
+			Replicas json.RawMessage `json:"replicas"`
+			Tasks    json.RawMessage `json:"taskCount"`
+		} `json:"ioConfig"`
 	}
 	if err := json.Unmarshal(text, &shown); err != nil {
 		return err
 	}
+	shown.Schema["replicas"], shown.Schema["taskCount"] = shown.IO.Replicas, shown.IO.Tasks
 	edge.WriteJSON(w, http.StatusOK, shown.Schema)
 	return nil
 }
 
-// configure says how the rows of a datasource are read from now on: a dataSchema.
-func (a *API) configure(w http.ResponseWriter, r *http.Request) error {
+// wanted is what settings say beside the dataSchema.
+type wanted struct {
+	replicas, tasks int
+}
+
+// readWanted takes out of settings what is none of a dataSchema, and puts what they say in short
+// where a dataSchema has it.
+func (a *API) readWanted(members map[string]json.RawMessage) (wanted, error) {
+	out := wanted{1, 1}
+	for _, m := range []struct {
+		name string
+		into *int
+		most int
+	}{{"replicas", &out.replicas, pushlog.MaxReplicas}, {"taskCount", &out.tasks, 1000}} {
+		text, ok := members[m.name]
+		if !ok {
+			continue
+		}
+		delete(members, m.name)
+		if err := json.Unmarshal(text, m.into); err != nil || *m.into < 1 || *m.into > m.most {
+			return out, fault.InvalidInput("Member [%s] is a number from [1] to [%d], not [%s]", m.name, m.most, text)
+		}
+	}
+	if out.replicas > 1 && a.o.Replicate == nil {
+		return out, fault.InvalidInput("Member [replicas] is [%d], and this is a process with all roles: there is no other worker",
+			out.replicas)
+	}
+	if _, ok := members["keys"]; ok {
+		return out, fault.Unsupported("Member [keys] is not supported: rows that are sent are appended, and replace no others")
+	}
+	short := map[string]json.RawMessage{}
+	for _, name := range []string{"segmentGranularity", "rollup"} {
+		if text, ok := members[name]; ok {
+			short[name] = text
+			delete(members, name)
+		}
+	}
+	if len(short) == 0 {
+		return out, nil
+	}
+	granularity := map[string]json.RawMessage{"segmentGranularity": json.RawMessage(`"HOUR"`), "rollup": json.RawMessage("false")}
+	if text, ok := members["granularitySpec"]; ok && json.Unmarshal(text, &granularity) != nil {
+		return out, fault.InvalidInput("Member [granularitySpec] is not a JSON object")
+	}
+	maps.Copy(granularity, short)
+	text, err := json.Marshal(granularity)
+	members["granularitySpec"] = text
+	return out, err
+}
+
+// Configure replaces the configuration for the rows of a datasource, a dataSchema.
+func (a *API) Configure(w http.ResponseWriter, r *http.Request) error {
 	name := r.PathValue("datasource")
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, a.o.MaxBytes))
 	if err != nil {
@@ -47,10 +104,10 @@ func (a *API) configure(w http.ResponseWriter, r *http.Request) error {
 	secret.Hold(r.Context(), string(body))
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(body, &members); err != nil {
-		return fault.Malformed("The settings are no JSON object: %s", fault.JSONProblem(err))
+		return fault.Malformed("The settings are not a JSON object: %s", fault.JSONProblem(err))
 	}
 	if members == nil {
-		return fault.Malformed("The settings are no JSON object, but null")
+		return fault.Malformed("The settings are not a JSON object, but null")
 	}
 	given, ok := members["dataSource"]
 	var other string
@@ -58,13 +115,22 @@ func (a *API) configure(w http.ResponseWriter, r *http.Request) error {
 		return fault.InvalidInput("Member [dataSource] must be [%s], or absent", name)
 	}
 	members["dataSource"], _ = json.Marshal(name) // texts are JSON
+	want, err := a.readWanted(members)
+	if err != nil {
+		return err
+	}
 	schema, err := json.Marshal(members)
 	if err != nil {
 		return err
 	}
-	put, _, err := a.o.Supervisors.Put(r.Context(), specification(name, schema), true, a.entry(r))
+	put, _, err := a.o.Supervisors.Put(r.Context(), specification(name, schema, want), true, a.entry(r))
 	if err != nil {
 		return err
+	}
+	if a.o.Replicate != nil {
+		if err := a.o.Replicate(r.Context(), name, want.replicas); err != nil {
+			return err
+		}
 	}
 	a.mu.Lock()
 	delete(a.tables, name)
@@ -74,16 +140,19 @@ func (a *API) configure(w http.ResponseWriter, r *http.Request) error {
 }
 
 // specification is that of the supervisor of a datasource.
-func specification(name string, schema json.RawMessage) json.RawMessage {
+func specification(name string, schema json.RawMessage, want wanted) json.RawMessage {
 	text, _ := json.Marshal(map[string]any{ // of JSON values
 		"type": spec.Push, "id": SupervisorOf(name),
 		"spec": map[string]any{
 			"dataSchema": schema,
 			"ioConfig": map[string]any{
-				"type": spec.Push, "inputFormat": map[string]any{"type": "json", "keepNullColumns": true}, "taskCount": 1, "replicas": 1,
+				"type": spec.Push, "inputFormat": map[string]any{"type": "json", "keepNullColumns": true},
+				"taskCount": want.tasks, "replicas": want.replicas,
 				"useEarliestSequenceNumber": true, "startDelay": "PT0.001S", "period": "PT5S", "taskDuration": "PT15M",
 			},
-			"tuningConfig": map[string]any{"type": spec.Push, "maxSavedParseExceptions": 10},
+			"tuningConfig": map[string]any{"type": spec.Push, "maxSavedParseExceptions": 10,
+				// What is not published is in the logs, whether their workers answer now or not.
+				"skipSequenceNumberAvailabilityCheck": true},
 		},
 		"context": map[string]any{"useConcurrentLocks": true},
 	})
@@ -101,7 +170,7 @@ func (a *API) discovered(r *http.Request, name string, body []byte) (json.RawMes
 		if err != nil {
 			return nil, err
 		}
-		rows, err := stream.Read(r.Context(), body, input, nil)
+		rows, err := a.read(r.Context(), body, input, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -126,12 +195,13 @@ func (a *API) discovered(r *http.Request, name string, body []byte) (json.RawMes
 			return nil, err
 		}
 		if found.Time == "" {
-			return nil, fault.InvalidInput("No column of the rows holds a time in all of them; name it by timeColumn, "+
+			return nil, fault.InvalidInput("No column has a time in every row; set it with timeColumn, "+
 				"and how it does by timeFormat (iso, millis, posix or a pattern). Datasource [%s] was not made", name)
 		}
 		column, format = found.Time, found.TimeFormat
 	}
-	if format == "" {
+	if format == "" || format == "iso" && q.Get("timeFormat") == "" {
+		// What a survey calls iso may have a blank for the T, as in statements.
 		format = "auto"
 	}
 	schema, err := json.Marshal(map[string]any{
@@ -142,5 +212,5 @@ func (a *API) discovered(r *http.Request, name string, body []byte) (json.RawMes
 	if err != nil {
 		return nil, err
 	}
-	return specification(name, schema), nil
+	return specification(name, schema, wanted{1, 1}), nil
 }

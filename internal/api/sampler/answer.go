@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/hengedb/henge/internal/expr"
-	"github.com/hengedb/henge/internal/ingest"
+	"github.com/hengedb/henge/internal/ingest/record"
 	"github.com/hengedb/henge/internal/ingest/spec"
 	"github.com/hengedb/henge/internal/native"
 	"github.com/hengedb/henge/internal/plan"
@@ -30,8 +30,8 @@ type columnJSON struct {
 }
 
 type rowJSON struct {
-	Input       *ingest.Object `json:"input,omitempty"`
-	Parsed      *ingest.Object `json:"parsed,omitempty"`
+	Input       *record.Object `json:"input,omitempty"`
+	Parsed      *record.Object `json:"parsed,omitempty"`
 	Unparseable bool           `json:"unparseable,omitempty"`
 	Error       string         `json:"error,omitempty"`
 }
@@ -79,8 +79,8 @@ func madeType(t expr.Type) expr.Type {
 }
 
 // show makes a row of a record, and says what of it can't be one.
-func (s *sample) show(e *entry, g *native.Ingestion, dimensions []spec.Dimension, names []string, b *vector.Batch, row int) (o *ingest.Object, problems []string) {
-	o = &ingest.Object{}
+func (s *sample) show(e *entry, g *native.Ingestion, dimensions []spec.Dimension, names []string, b *vector.Batch, row int) (o *record.Object, problems []string) {
+	o = &record.Object{}
 	made := s.schema.Made()
 	for i, v := range b.Cols[:len(b.Cols)-1] {
 		switch d := i - 1; {
@@ -123,7 +123,7 @@ func (s *sample) answer(ctx context.Context) (*answer, error) {
 		}
 		out.Schema = append(out.Schema, columnJSON{d.Name, schemaType(t)})
 	}
-	parsed := make(map[int64]*ingest.Object, input.Rows.N)
+	parsed := make(map[int64]*record.Object, input.Rows.N)
 	node, err := g.Translate(ctx, input)
 	if err != nil {
 		return nil, err

@@ -1,8 +1,11 @@
-// Package sampler gives the endpoint that previews input: `POST /service/indexer/v1/sampler` reads
-// the first records of any source and format and answers with what they are and what rows an
-// ingestion spec would make of them (spec/streaming.md, section 8).
+// Package sampler serves the endpoints that preview input. `POST /service/indexer/v1/sampler` reads
+// the first records of any source and format, and returns the records and the rows that an
+// ingestion spec would create from them.
 //
-// Reading is package ingest's, the schema package ingest/spec's, and transforms, filters and rollup
-// run as a plan that package native makes and the Broker runs. Here is what is the sampler's own:
-// which records are taken, and the shape of the answer.
+// `POST /service/indexer/v1/survey` reads files, up to a number of records, and returns their
+// format, the types that can represent every value, and the time column.
+//
+// Package ingest reads the input and package ingest/spec the schema. Transforms, filters and rollup
+// run as a plan that package native creates and the Broker runs. This package selects the records
+// and writes the response.
 package sampler

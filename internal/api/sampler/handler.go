@@ -24,19 +24,19 @@ import (
 	"github.com/hengedb/henge/internal/stream"
 )
 
-// Run runs a plan over constant rows.
+// Run executes a plan over constant rows.
 type Run func(ctx context.Context, node plan.Node, id string) (query.Rows, error)
 
 // Options are the settings of the endpoint.
 type Options struct {
-	// Access says what sources may touch.
+	// Access defines what sources may read.
 	Access *ingest.Access
-	// TempDir is for inputs that must be copied to be read, Disk counts their bytes.
+	// TempDir is the directory for inputs that must be copied to be read. Disk counts their bytes.
 	TempDir string
 	Disk    *budget.Budget
 	// OpenStream opens a stream.
 	OpenStream func(context.Context, stream.Config) (stream.Source, error)
-	// MaxRequestBytes bounds request bodies.
+	// MaxRequestBytes is the maximum size of request bodies.
 	MaxRequestBytes int64
 }
 
@@ -46,12 +46,13 @@ type API struct {
 	o   Options
 }
 
-// New returns the endpoint; transforms and rollup run with run.
+// New returns the endpoint. It executes transforms and rollup with run.
 func New(run Run, o Options) *API { return &API{run, o} }
 
 // Routes adds the endpoint to mux.
 func (a *API) Routes(mux *edge.Mux) {
 	mux.On("POST /service/indexer/v1/sampler", edge.JSONOnly(a.sample))
+	mux.On("POST /service/indexer/v1/survey", edge.JSONOnly(a.survey))
 }
 
 const (
@@ -83,6 +84,14 @@ func (r *request) permit(ctx context.Context, access *auth.Access) error {
 		}
 	}
 	return access.Check(ctx, needs...)
+}
+
+// permitUploads refuses a sample of files that other users have sent.
+func (r *request) permitUploads(ctx context.Context, from *ingest.Access, access *auth.Access) error {
+	if r.table == nil {
+		return nil
+	}
+	return ingest.PermitUploads(ctx, from.Uploads, r.table.Source, access.Name())
 }
 
 // limits bound a sample.
@@ -130,8 +139,12 @@ func (a *API) sample(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return shown(err)
 	}
-	if err := req.permit(r.Context(), auth.Of(r.Context())); err != nil {
+	access := auth.Of(r.Context())
+	if err := req.permit(r.Context(), access); err != nil {
 		return err
+	}
+	if err := req.permitUploads(r.Context(), a.o.Access, access); err != nil {
+		return shown(err)
 	}
 	ctx, cancel := context.WithCancel(r.Context())
 	if req.limits.timeout > 0 {
@@ -291,7 +304,7 @@ func byteCount(field string, text json.RawMessage) (int64, error) {
 		return n, nil
 	}
 	var s string
-	refused := fault.InvalidInput("[samplerConfig.%s] is no number of bytes such as 1000, 10KB or 10MiB", field)
+	refused := fault.InvalidInput("[samplerConfig.%s] is not a number of bytes such as 1000, 10KB or 10MiB", field)
 	if json.Unmarshal(text, &s) != nil {
 		return 0, refused
 	}

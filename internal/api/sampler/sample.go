@@ -10,6 +10,7 @@ import (
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/ingest"
+	"github.com/hengedb/henge/internal/ingest/record"
 	"github.com/hengedb/henge/internal/ingest/spec"
 	"github.com/hengedb/henge/internal/native"
 	"github.com/hengedb/henge/internal/plan"
@@ -29,10 +30,10 @@ type sample struct {
 
 // entry is a record that was read and not filtered.
 type entry struct {
-	input *ingest.Object // as the format gives it; nil: it did not parse
+	input *record.Object // as the format gives it; nil: it did not parse
 	// flat are its columns, narrow those that are found without being asked for: nested ones only
 	// where schemas are discovered.
-	flat, narrow *ingest.Object
+	flat, narrow *record.Object
 	time         int64
 	error        string // why it is no row
 }
@@ -87,7 +88,7 @@ func (s *sample) readSplit(ctx context.Context, split ingest.Split, opts *ingest
 			}
 			found = append(found, e)
 			if e.input != nil {
-				s.bytes += int64(len(ingest.AppendJSON(nil, e.input)))
+				s.bytes += int64(len(record.AppendJSON(nil, e.input)))
 			}
 			if s.full() {
 				break
@@ -122,7 +123,7 @@ func (s *sample) next(ctx context.Context, records *ingest.Records, system []ing
 		e.narrow = withoutNulls(e.narrow)
 	}
 	if len(system) > 0 { // the record is shown without them
-		all := &ingest.Object{Names: slices.Clone(e.flat.Names), Values: slices.Clone(e.flat.Values)}
+		all := &record.Object{Names: slices.Clone(e.flat.Names), Values: slices.Clone(e.flat.Values)}
 		for _, f := range system {
 			all.Set(f.Name, f.Value)
 		}
@@ -135,8 +136,8 @@ func (s *sample) next(ctx context.Context, records *ingest.Records, system []ing
 	return e, nil
 }
 
-func withoutNulls(o *ingest.Object) *ingest.Object {
-	out := &ingest.Object{}
+func withoutNulls(o *record.Object) *record.Object {
+	out := &record.Object{}
 	for i, name := range o.Names {
 		if o.Values[i] != nil {
 			out.Add(name, o.Values[i])
@@ -145,7 +146,7 @@ func withoutNulls(o *ingest.Object) *ingest.Object {
 	return out
 }
 
-// parseProblem is the reference's message for a record that did not parse.
+// parseProblem is Druid's message for a record that did not parse. See quirk Q011.
 func parseProblem(f ingest.Format, e *ingest.ParseError) string {
 	text := "Unable to parse row [" + e.Row + "]"
 	if f != nil && (f.Type() == "json" || f.Type() == "regex") {
@@ -158,7 +159,7 @@ func place(line int64) string {
 	if line == 0 {
 		return ""
 	}
-	return string(ingest.AppendText([]byte(" (Line: "), line)) + ")"
+	return string(record.AppendText([]byte(" (Line: "), line)) + ")"
 }
 
 // filter drops the rows that the filter does not let pass; records that are no rows stay.
@@ -281,11 +282,11 @@ func boxed(v any, t vector.Type) any {
 		}
 		return out
 	case vector.KindComplex:
-		return string(ingest.AppendJSON(nil, v))
+		return string(record.AppendJSON(nil, v))
 	case vector.KindString:
-		return string(ingest.AppendText(nil, v))
+		return string(record.AppendText(nil, v))
 	}
-	long, double, _, ok := ingest.NumberOf(v)
+	long, double, _, ok := record.NumberOf(v)
 	switch {
 	case !ok:
 		return nil

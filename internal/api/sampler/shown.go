@@ -9,7 +9,7 @@ import (
 
 	"github.com/hengedb/henge/internal/agg"
 	"github.com/hengedb/henge/internal/expr"
-	"github.com/hengedb/henge/internal/ingest"
+	"github.com/hengedb/henge/internal/ingest/record"
 	"github.com/hengedb/henge/internal/ingest/spec"
 	"github.com/hengedb/henge/internal/vector"
 )
@@ -41,11 +41,11 @@ func valueOf(d spec.Dimension, v any) (out any, problem string) {
 func madeValue(d spec.Dimension, v *vector.Vector, row int) any {
 	switch {
 	case d.Type == "string":
-		return texts(ingest.ValueOf(v, row), d.MultiValue)
+		return texts(record.ValueOf(v, row), d.MultiValue)
 	case v.Type.Kind == vector.KindList:
 		return v.ValueAt(row) // also of one value
 	}
-	return ingest.ValueOf(v, row)
+	return record.ValueOf(v, row)
 }
 
 // metricProblems say which fields of a record the metrics of numbers can't take.
@@ -58,8 +58,8 @@ func (s *sample) metricProblems(e *entry, made map[string]bool) (problems []stri
 		v, _ := e.flat.Get(field)
 		if class := classOf(v); class != "" {
 			problems = append(problems, "Unknown type[class "+class+"] for field["+field+"]")
-		} else if _, _, _, ok := ingest.NumberOf(v); v != nil && !ok {
-			problems = append(problems, "Unable to parse value["+string(ingest.AppendText(nil, v))+"] for field["+field+"]")
+		} else if _, _, _, ok := record.NumberOf(v); v != nil && !ok {
+			problems = append(problems, "Unable to parse value["+string(record.AppendText(nil, v))+"] for field["+field+"]")
 		}
 	}
 	return problems
@@ -70,7 +70,7 @@ func classOf(v any) string {
 	switch v.(type) {
 	case []any:
 		return "java.util.ArrayList"
-	case *ingest.Object:
+	case *record.Object:
 		return "java.util.LinkedHashMap"
 	case bool:
 		return "java.lang.Boolean"
@@ -80,15 +80,15 @@ func classOf(v any) string {
 
 // asDouble makes a double of an integer that is too large for a LONG.
 func asDouble(v any) any {
-	if digits, ok := v.(ingest.Digits); ok {
-		_, v, _, _ = ingest.NumberOf(digits)
+	if digits, ok := v.(record.Digits); ok {
+		_, v, _, _ = record.NumberOf(digits)
 	}
 	return v
 }
 
 // noNumber says that a value can't be converted to a type of numbers.
 func noNumber(typ string, v any) string {
-	text, class := string(ingest.AppendText(nil, v)), classOf(v)
+	text, class := string(record.AppendText(nil, v)), classOf(v)
 	if _, list := v.([]any); list {
 		return "Could not ingest value " + text + " as " + typ + ". A " + typ + " column cannot have multiple values in the same row."
 	}
@@ -109,10 +109,10 @@ func number(typ string, v any) any {
 			return int64(1)
 		}
 		return int64(0)
-	case []any, *ingest.Object:
+	case []any, *record.Object:
 		return nil
 	}
-	long, double, whole, ok := ingest.NumberOf(v)
+	long, double, whole, ok := record.NumberOf(v)
 	if _, isText := v.(string); !ok || typ == "long" && isText && !whole {
 		return nil
 	}
@@ -132,12 +132,12 @@ func texts(v any, handling string) any {
 		if v == nil {
 			return nil
 		}
-		return string(ingest.AppendText(nil, v))
+		return string(record.AppendText(nil, v))
 	}
 	out := make([]any, len(list))
 	for i, e := range list {
 		if e != nil {
-			out[i] = string(ingest.AppendText(nil, e))
+			out[i] = string(record.AppendText(nil, e))
 		}
 	}
 	switch len(out) {
@@ -170,7 +170,7 @@ func inOrder(v any, handling string) any {
 // stateOf is what is shown of row of a column of aggregates: states of sketches as bytes, firsts
 // and lasts as their time and value.
 func stateOf(v *vector.Vector, row int) any {
-	value := ingest.ValueOf(v, row)
+	value := record.ValueOf(v, row)
 	text, ok := value.(string)
 	switch {
 	case !ok || v.Type.Kind != vector.KindComplex || v.Type == vector.JSON:
@@ -180,7 +180,7 @@ func stateOf(v *vector.Vector, row int) any {
 		if !ok {
 			return nil
 		}
-		pair := &ingest.Object{}
+		pair := &record.Object{}
 		pair.Add("lhs", at)
 		pair.Add("rhs", finite(value))
 		return pair
@@ -215,7 +215,7 @@ func schemaType(t expr.Type) string {
 // problemOf is the error of a record of which values could not be converted to those of its
 // dimensions.
 func problemOf(e *entry, dimensions []spec.Dimension, problems []string) string {
-	event := &ingest.Object{}
+	event := &record.Object{}
 	for i, name := range e.narrow.Names {
 		event.Add(name, asDouble(e.narrow.Values[i]))
 	}
@@ -224,6 +224,6 @@ func problemOf(e *entry, dimensions []spec.Dimension, problems []string) string 
 		names[i] = d.Name
 	}
 	return "Found unparseable columns in row: [SamplerInputRow{row=MapBasedInputRow{timestamp=" + time.UnixMilli(e.time).UTC().Format("2006-01-02T15:04:05.000Z") +
-		", event=" + string(ingest.AppendText(nil, event)) + ", dimensions=[" + strings.Join(names, ", ") + "]}}], exceptions: [" +
+		", event=" + string(record.AppendText(nil, event)) + ", dimensions=[" + strings.Join(names, ", ") + "]}}], exceptions: [" +
 		strings.Join(problems, ",") + "]"
 }

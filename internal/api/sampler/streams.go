@@ -8,6 +8,7 @@ import (
 
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/ingest"
+	"github.com/hengedb/henge/internal/ingest/record"
 	"github.com/hengedb/henge/internal/ingest/spec"
 	"github.com/hengedb/henge/internal/jsontext"
 	"github.com/hengedb/henge/internal/stream"
@@ -174,7 +175,7 @@ func (s *sample) takeMessages(ctx context.Context, messages *ingest.MessageReade
 		for k := range list {
 			e := s.message(messages, &list[k])
 			if found = append(found, e); e.input != nil {
-				s.bytes += int64(len(ingest.AppendJSON(nil, e.input)))
+				s.bytes += int64(len(record.AppendJSON(nil, e.input)))
 			}
 		}
 		if len(s.entries)+len(found) >= s.limits.rows || s.full() {
@@ -195,7 +196,7 @@ func (s *sample) takeMessages(ctx context.Context, messages *ingest.MessageReade
 
 // message makes an entry of a message.
 func (s *sample) message(messages *ingest.MessageReader, m *ingest.Message) entry {
-	where := " (Record: " + string(ingest.AppendText(nil, m.Number)) + ")"
+	where := " (Record: " + string(record.AppendText(nil, m.Number)) + ")"
 	if m.Object == nil {
 		if m.Reason == ingest.EmptyMessage {
 			return entry{error: "Unable to parse [] as the intermediateRow resulted in empty input row" + where}

@@ -14,39 +14,41 @@ import (
 	"github.com/hengedb/henge/internal/timeline"
 )
 
-// Authenticator is what the endpoints need of an authenticator of type basic.
+// Authenticator is the part of an authenticator of type basic that the endpoints use.
 type Authenticator struct {
 	Users *basic.Users
-	// Iterations are those of a password that is set without a number of its own.
+	// Iterations is the default number of iterations for a new password.
 	Iterations int
 	Parts      []*basic.Part
 }
 
-// Authorizer is what the endpoints need of an authorizer of type basic.
+// Authorizer is the part of an authorizer of type basic that the endpoints use.
 type Authorizer struct {
 	Roles *basic.Roles
 	Parts []*basic.Part
 }
 
-// Options say what the endpoints work on.
+// Options are the dependencies and settings of the endpoints.
 type Options struct {
 	Authenticators map[string]Authenticator
 	Authorizers    map[string]Authorizer
 	// Follower loads the maps of this process; nil: it has none.
 	Follower *basic.Follower
-	// Coordinator says that the process reads the store itself, so that nothing is pushed to it.
+	// Coordinator says that the process reads the store itself, so that changes need not be pushed to
+	// it.
 	Coordinator bool
-	// Lead makes a handler that runs where the leading Coordinator is; nil: that is this process.
+	// Lead makes a handler that runs on the leading Coordinator; nil: this process leads.
 	Lead func(edge.Handler) edge.Handler
-	// Changed is called when maps were written: it loads them here and has others load them.
+	// Changed is called after maps were written. It loads them here and makes other processes load
+	// them.
 	Changed func(ctx context.Context, parts []*basic.Part)
 	// Refresh loads and pushes all maps.
 	Refresh func(ctx context.Context) error
-	// Internal is the user of the requests that processes send each other; "": there is none.
+	// Internal is the user of requests between processes; "": there is none.
 	Internal string
-	// ExposeHashes shows salts and hashes to those who may read users.
+	// ExposeHashes includes salts and hashes in responses to clients that may read users.
 	ExposeHashes bool
-	// MaxBytes bounds the bodies of requests of clients.
+	// MaxBytes is the maximum size of request bodies of clients.
 	MaxBytes int64
 }
 
@@ -61,7 +63,7 @@ const (
 	roles = basic.Base + "/authorization"
 )
 
-// LocalRoutes adds what every process answers for itself.
+// LocalRoutes adds the endpoints that every process serves itself.
 func (a *API) LocalRoutes(mux *edge.Mux) {
 	mux.On("GET "+users+"/loadStatus", func(w http.ResponseWriter, _ *http.Request) error { return a.status(w, a.authenticators()) })
 	mux.On("GET "+roles+"/loadStatus", func(w http.ResponseWriter, _ *http.Request) error { return a.status(w, a.authorizers()) })

@@ -1,10 +1,10 @@
-// Package security serves the endpoints of users and roles (spec/security.md, section 6).
+// Package security serves the endpoints of users and roles.
 //
-// An API has the full interface where the process is a Coordinator (Routes). Other processes say
-// whether their maps are loaded, and take maps that the leading Coordinator pushes (LocalRoutes).
-// What is stored, and who may log in and do what, is in internal/auth/basic; who leads, and whom a
-// change is pushed to, in internal/role.
+// On a Coordinator, an API serves the full interface (Routes). Other processes report whether their
+// maps are loaded, and receive maps that the leading Coordinator pushes (LocalRoutes). Package
+// internal/auth/basic stores users and roles, verifies logins and decides permissions. Package
+// internal/role knows the leader and the receivers of changes.
 //
-// Maps are serialized as JSON, where the reference system has Smile: only processes of one cluster
+// Maps are serialized as JSON where Druid uses Smile, because only processes of the same cluster
 // read them.
 package security

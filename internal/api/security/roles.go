@@ -1,6 +1,7 @@
 package security
 
 import (
+	"context"
 	"net/http"
 	"strings"
 
@@ -23,10 +24,11 @@ type simpleRole struct {
 	Name        string             `json:"name"`
 	Users       []string           `json:"users"`
 	Permissions []simplePermission `json:"permissions"`
+	Limits      auth.Limits        `json:"limits,omitempty"`
 }
 
 func simplified(role basic.Role, users []string) simpleRole {
-	out := simpleRole{Name: role.Name, Users: users, Permissions: []simplePermission{}}
+	out := simpleRole{Name: role.Name, Users: users, Permissions: []simplePermission{}, Limits: role.Limits}
 	for _, p := range role.Permissions {
 		out.Permissions = append(out.Permissions, simplePermission{p.Resource, p.Action, p.Policy})
 	}
@@ -94,6 +96,14 @@ func (a *API) shownRoles(on func(string, rolesHandler)) {
 		role, err := p.Role(r.PathValue("role"))
 		return role.Permissions, err
 	})
+	show("/roles/{role}/limits", func(r *http.Request, p basic.Policy) (any, error) {
+		role, err := p.Role(r.PathValue("role"))
+		return shownLimits(role.Limits), err
+	})
+	show("/users/{user}/limits", func(r *http.Request, p basic.Policy) (any, error) {
+		u, err := p.User(r.PathValue("user"))
+		return shownLimits(u.Limits), err
+	})
 	show("/groupMappings/{group}", func(r *http.Request, p basic.Policy) (any, error) {
 		g, err := p.Group(r.PathValue("group"))
 		if err != nil || !has(r, "full") {
@@ -113,18 +123,19 @@ func showUser(r *http.Request, p basic.Policy) (any, error) {
 		return u, err
 	}
 	type full struct {
-		Name  string `json:"name"`
-		Roles any    `json:"roles"`
+		Name   string      `json:"name"`
+		Roles  any         `json:"roles"`
+		Limits auth.Limits `json:"limits,omitempty"`
 	}
 	named := p.Named(u.Roles)
 	if !has(r, "simplifyPermissions") {
-		return full{u.Name, named}, nil
+		return full{u.Name, named, u.Limits}, nil
 	}
 	simple := []simpleRole{}
 	for _, role := range named {
 		simple = append(simple, simplified(role, nil))
 	}
-	return full{u.Name, simple}, nil
+	return full{u.Name, simple, u.Limits}, nil
 }
 
 func showRole(r *http.Request, p basic.Policy) (any, error) {
@@ -144,7 +155,8 @@ func showRole(r *http.Request, p basic.Policy) (any, error) {
 			Users       []string           `json:"users"`
 			Groups      []string           `json:"groups"`
 			Permissions []basic.Permission `json:"permissions"`
-		}{role.Name, having, groups, role.Permissions}, nil
+			Limits      auth.Limits        `json:"limits,omitempty"`
+		}{role.Name, having, groups, role.Permissions, role.Limits}, nil
 	}
 	return role, nil
 }
@@ -190,6 +202,8 @@ func (a *API) changedRoles(on func(string, rolesHandler)) {
 		return of.RevokeGroup(r.Context(), author(r), r.PathValue("group"), r.PathValue("role"))
 	})
 	on("POST /roles/{role}/permissions", a.setPermissions)
+	on("POST /roles/{role}/limits", a.setLimits("role", (*basic.Roles).SetRoleLimits))
+	on("POST /users/{user}/limits", a.setLimits("user", (*basic.Roles).SetUserLimits))
 	on("POST /groupMappings/{group}", a.createGroup)
 }
 
@@ -210,6 +224,36 @@ func (a *API) setPermissions(w http.ResponseWriter, r *http.Request, of Authoriz
 		return err
 	}
 	return a.done(w, r, of.Parts)
+}
+
+// shownLimits are limits as an object: none are {}.
+func shownLimits(l auth.Limits) auth.Limits {
+	if l == nil {
+		return auth.Limits{}
+	}
+	return l
+}
+
+// setLimits replaces the limits of a user or a role, whose name is a part of the path.
+func (a *API) setLimits(part string, set func(*basic.Roles, context.Context, *basic.Author, string, auth.Limits) error) rolesHandler {
+	return func(w http.ResponseWriter, r *http.Request, of Authorizer) error {
+		text, answered, err := a.body(w, r)
+		if err != nil || answered {
+			return err
+		}
+		name := r.PathValue(part)
+		if text == nil {
+			return fault.InvalidInput("The request has no limits; {} clears those of %s [%s].", part, name)
+		}
+		limits, err := auth.ParseLimits(text)
+		if err != nil {
+			return err
+		}
+		if err := set(of.Roles, r.Context(), author(r), name, limits); err != nil {
+			return err
+		}
+		return a.done(w, r, of.Parts)
+	}
 }
 
 func (a *API) createGroup(w http.ResponseWriter, r *http.Request, of Authorizer) error {

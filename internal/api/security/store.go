@@ -11,7 +11,7 @@ import (
 // store keeps the documents among the settings of the metastore.
 type store struct{ *metastore.Store }
 
-// NewStore returns where users and roles are kept. Writes are fenced by the leadership of their
+// NewStore returns the store of users and roles. Writes are fenced by the leadership of their
 // context.
 func NewStore(m *metastore.Store) basic.Store { return store{m} }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/hengedb/henge/internal/auth/basic"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/jsontext"
+	"github.com/hengedb/henge/internal/secret"
 )
 
 // shownUser is a user as the endpoints show it.
@@ -91,8 +92,8 @@ func (a *API) setPassword(w http.ResponseWriter, r *http.Request, of Authenticat
 		return err
 	}
 	var body struct {
-		Password   *string `json:"password"`
-		Iterations *int    `json:"iterations"`
+		Password   *secret.Text `json:"password"`
+		Iterations *int         `json:"iterations"`
 	}
 	if text != nil {
 		if err := jsontext.Unmarshal(text, &body); err != nil {
@@ -106,7 +107,7 @@ func (a *API) setPassword(w http.ResponseWriter, r *http.Request, of Authenticat
 	if body.Iterations != nil {
 		iterations = *body.Iterations
 	}
-	if err := of.Users.SetPassword(r.Context(), author(r), r.PathValue("user"), *body.Password, iterations); err != nil {
+	if err := of.Users.SetPassword(r.Context(), author(r), r.PathValue("user"), body.Password.Reveal(), iterations); err != nil {
 		return err
 	}
 	return a.done(w, r, of.Parts)

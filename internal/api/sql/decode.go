@@ -59,7 +59,7 @@ func ReadRequest(w http.ResponseWriter, r *http.Request, maxBytes int64, dialect
 		if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 			return nil, fault.Malformed("Request body is larger than [%d] bytes, the limit set by service.server.http.maxRequestBytes", maxBytes)
 		}
-		return nil, fault.Malformed("Request body could not be read").WithCause(err)
+		return nil, fault.Malformed("Request body could not be read: %v", err).WithCause(err)
 	}
 	if !utf8.Valid(body) {
 		return nil, fault.Malformed("Request body is not text in UTF-8")
@@ -82,8 +82,10 @@ func ReadRequest(w http.ResponseWriter, r *http.Request, maxBytes int64, dialect
 	default:
 		return nil, edge.UnsupportedMedia("Unsupported Content-Type: %s. Only application/json, text/plain or application/x-www-form-urlencoded is supported.", header)
 	}
-	if media != "application/json" && req.SQL == "" {
-		return nil, fault.Malformed("Empty query")
+	if media != "application/json" {
+		if err := checkText(media, req.SQL); err != nil {
+			return nil, err
+		}
 	}
 	applySets(req)
 	if req.ID, err = querycontext.SQLQueryID.Read(req.Context); err != nil {
@@ -96,6 +98,20 @@ func ReadRequest(w http.ResponseWriter, r *http.Request, maxBytes int64, dialect
 	return req, nil
 }
 
+// checkText refuses what was sent as a statement and is none: an object is what clients send who
+// forget to say that it is JSON, for curl says otherwise.
+func checkText(media, statement string) error {
+	statement = strings.TrimSpace(statement)
+	if statement == "" {
+		return fault.Malformed("Empty query")
+	}
+	if head := statement[0]; head == '{' || head == '[' {
+		return fault.Malformed("The body looks like JSON, but its Content-Type is [%s], which is that of a statement alone. "+
+			"Send the header [Content-Type: application/json]", media)
+	}
+	return nil
+}
+
 func decode(req *query.Request, body []byte) error {
 	trimmed := bytes.TrimSpace(edge.WithoutMark(body))
 	if len(trimmed) == 0 || string(trimmed) == "null" {
@@ -105,10 +121,10 @@ func decode(req *query.Request, body []byte) error {
 	dec := json.NewDecoder(bytes.NewReader(jsontext.Exact(trimmed, &wire)))
 	dec.UseNumber() // what stands behind the object is not read
 	if err := dec.Decode(&wire); err != nil {
-		return malformed(trimmed, err)
+		return malformed(body, bytes.Index(body, trimmed), err)
 	}
 	if wire.Query == nil {
-		return fault.Malformed("Empty query")
+		return fault.Malformed("Empty query: member [query] is missing")
 	}
 	req.SQL = *wire.Query
 	req.Header, req.TypesHeader, req.SQLTypesHeader = bool(wire.Header), bool(wire.TypesHeader), bool(wire.SQLTypesHeader)
@@ -135,8 +151,9 @@ func decode(req *query.Request, body []byte) error {
 	return nil
 }
 
-// malformed explains a body that does not decode, with the member or the place.
-func malformed(body []byte, err error) error {
+// malformed explains a body that does not decode, with the member or the place. What was decoded
+// began at byte from.
+func malformed(body []byte, from int, err error) error {
 	var wrongType *json.UnmarshalTypeError
 	var syntax *json.SyntaxError
 	switch {
@@ -150,17 +167,12 @@ func malformed(body []byte, err error) error {
 		}
 		return fault.Malformed("Malformed SQL query wrapped in JSON: member [%s] can't be %s", where, article(wrongType.Value))
 	case errors.As(err, &syntax):
-		line, column := 1, 1
-		for _, b := range body[:min(int(syntax.Offset), len(body))] {
-			if b == '\n' {
-				line, column = line+1, 1
-			} else {
-				column++
-			}
-		}
-		return fault.Malformed("Malformed SQL query wrapped in JSON: %v (line [%d], column [%d])", err, line, column)
+		placed := *syntax // of the whole body
+		placed.Offset += int64(from)
+		return fault.Malformed("Malformed SQL query wrapped in JSON: %s", fault.BrokenJSON(body, &placed))
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return fault.Malformed("Malformed SQL query wrapped in JSON: the body ends too early")
+		line, column := fault.Position(body, len(body))
+		return fault.Malformed("Malformed SQL query wrapped in JSON: the body ends too early (line [%d], column [%d])", line, column)
 	}
 	return fault.Malformed("Malformed SQL query wrapped in JSON: %v", err)
 }

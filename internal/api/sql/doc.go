@@ -1,8 +1,8 @@
-// Package sql gives the synchronous SQL endpoints: POST /service/v2/sql, cancelling what runs, and
-// the lists of engines and queries.
+// Package sql serves the synchronous SQL endpoints: POST /service/v2/sql, cancellation, and the
+// lists of engines and queries.
 //
-// The central type is API. ReadRequest decodes a request body, which the statements and task
-// endpoints do too. How rows become bytes is in package result; how errors become bodies in package
-// edge; who may run in package query. Failure after the first byte reaches the client as a broken
-// body: the handler ends the connection without the end mark.
+// The central type is API. ReadRequest decodes a request body; the statements and task endpoints
+// use it too. Package result encodes rows, package edge writes error bodies, and package query
+// admits queries. If a query fails after the first byte, the handler ends the connection without
+// the end mark, so the client sees an aborted body.
 package sql

@@ -26,15 +26,15 @@ import (
 
 // Options are the settings of the endpoints.
 type Options struct {
-	// MaxRequestBytes bounds request bodies.
+	// MaxRequestBytes is the maximum size of request bodies.
 	MaxRequestBytes int64
 	// DefaultTimeout and MaxTimeout, in milliseconds, apply to a query's `timeout`; 0: none.
 	DefaultTimeout, MaxTimeout int64
 	Clock                      clock.Clock
-	// Known, if not nil, returns what all Brokers know of their queries, as Recent does of one;
-	// without it there is one.
+	// Known, if not nil, returns the queries of all Brokers, like Recent for one Broker; nil: there is
+	// only one Broker.
 	Known func(ctx context.Context) []query.Info
-	// Metrics, if not nil, gets the metrics of queries.
+	// Metrics, if not nil, receives the metrics of queries.
 	Metrics prometheus.Registerer
 }
 
@@ -90,28 +90,14 @@ func (a *API) run(w http.ResponseWriter, r *http.Request) error {
 
 // answer runs a query and writes its rows. An error after the first byte is returned too; the edge
 // then breaks the connection off.
-func (a *API) answer(ctx context.Context, arrived time.Time, w http.ResponseWriter, req *query.Request) (err error) {
+func (a *API) answer(ctx context.Context, arrived time.Time, w http.ResponseWriter, req *query.Request) error {
 	if err := checkEngine(req.Context); err != nil {
 		return err
 	}
-	ctx, done, err := query.Deadline(ctx, arrived, req.Context, a.o.DefaultTimeout, a.o.MaxTimeout)
-	if err != nil {
-		return err
-	}
-	defer done()
-	ctx, q, err := a.running.Enter(ctx, query.Arrival{ID: req.ID, SQL: req.SQL, Identity: req.User, Context: req.Context})
-	if err != nil {
-		return err
-	}
-	defer func() { q.End(ctx, err) }()
-	defer edge.Tie(ctx)()
-	rows, err := a.engine.Start(ctx, q, req)
-	if err != nil {
-		return query.Cause(ctx, err)
-	}
-	defer rows.Close()
-	edge.Decoded(ctx)
-	return a.stream(ctx, w, q, req, rows)
+	u := Runner{Engine: a.engine, Running: a.running, DefaultTimeout: a.o.DefaultTimeout, MaxTimeout: a.o.MaxTimeout, Door: "sql"}
+	return u.Run(ctx, arrived, req, func(ctx context.Context, q *query.Query, rows query.Rows) error {
+		return a.stream(ctx, w, q, req, rows)
+	})
 }
 
 // checkEngine refuses queries for an engine that does not answer here.
@@ -146,12 +132,12 @@ func (a *API) stream(ctx context.Context, w http.ResponseWriter, q *query.Query,
 	}
 	dialect := edge.DialectOf(ctx)
 	whole := dialect.Header("Response-Complete")
-	var facts string // as they were sent
+	var responseContext string // as they were sent
 	out := &heldWriter{w: w, clock: a.o.Clock, begin: func() {
 		h := w.Header()
 		h.Set("Content-Type", req.Format.ContentType())
-		facts = rows.Facts()
-		dialect.SetHeader(h, "Response-Context", facts)
+		responseContext = rows.ResponseContext()
+		dialect.SetHeader(h, "Response-Context", responseContext)
 		h.Add("Trailer", whole)
 	}}
 	writer := result.NewWriter(out, rows.Columns(), result.Options{
@@ -177,7 +163,7 @@ func (a *API) stream(ctx context.Context, w http.ResponseWriter, q *query.Query,
 		}
 	}
 	if !errors.Is(err, io.EOF) {
-		if err = query.Cause(ctx, err); !out.released || !asRow {
+		if err = query.Cause(ctx, err); !out.released || !asRow || req.Format == result.Arrow {
 			return err
 		}
 		errorRow(ctx, writer, err)
@@ -186,7 +172,7 @@ func (a *API) stream(ctx context.Context, w http.ResponseWriter, q *query.Query,
 		return gone(ctx, closeErr)
 	}
 	w.Header().Set(whole, strconv.FormatBool(errors.Is(err, io.EOF)))
-	if now := rows.Facts(); now != facts { // what came with the rows follows them
+	if now := rows.ResponseContext(); now != responseContext { // what came with the rows follows them
 		w.Header()[http.TrailerPrefix+dialect.Header("Response-Context")] = []string{now}
 	}
 	return nil

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -22,6 +23,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/hengedb/henge/internal/api/edge"
+	"github.com/hengedb/henge/internal/arrow"
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/expr"
@@ -61,10 +63,10 @@ type scripted struct {
 func (s *scripted) Columns() []result.Column {
 	return []result.Column{{Name: "n", Type: expr.Of(expr.BigInt)}}
 }
-func (s *scripted) Zone() *chrono.Zone    { return chrono.UTC }
-func (s *scripted) StringifyArrays() bool { return true }
-func (s *scripted) Facts() string         { return "{}" }
-func (s *scripted) Close()                { s.e.open.Add(-1) }
+func (s *scripted) Zone() *chrono.Zone      { return chrono.UTC }
+func (s *scripted) StringifyArrays() bool   { return true }
+func (s *scripted) ResponseContext() string { return "{}" }
+func (s *scripted) Close()                  { s.e.open.Add(-1) }
 
 func (s *scripted) Next(ctx context.Context) (*vector.Batch, error) {
 	s.n++
@@ -217,17 +219,28 @@ func TestRequestFaults(t *testing.T) {
 		{"text/html", "q", 415, "Unsupported operation", "Unsupported Content-Type: text/html. Only application/json, text/plain or application/x-www-form-urlencoded is supported."},
 		{jsonType, "", 400, badJSON, "Empty query"},
 		{jsonType, " null ", 400, badJSON, "Empty query"},
-		{jsonType, "{}", 400, badJSON, "Empty query"},
-		{jsonType, "\uFEFF{}", 400, badJSON, "Empty query"},
-		{jsonType, `{"query":null}`, 400, badJSON, "Empty query"},
+		{jsonType, "{}", 400, badJSON, "Empty query: member [query] is missing"},
+		{jsonType, `{"sql":"SELECT 1"}`, 400, badJSON, "Empty query: member [query] is missing"},
+		{jsonType, "\uFEFF{}", 400, badJSON, "Empty query: member [query] is missing"},
+		{jsonType, `{"query":null}`, 400, badJSON, "Empty query: member [query] is missing"},
 		{"text/plain", " \n", 400, badJSON, "Empty query"},
 		{"application/x-www-form-urlencoded", "", 400, badJSON, "Empty query"},
-		{"application/x-www-form-urlencoded", "%zz", 400, badJSON, `Unable to decode URL-Encoded SQL query: invalid URL escape "%zz"`},
-		{jsonType, `{"query":`, 400, badJSON, "Malformed SQL query wrapped in JSON: the body ends too early"},
-		{jsonType, "{\"query\":\"q\",\n x}", 400, badJSON, "Malformed SQL query wrapped in JSON: invalid character 'x' looking for beginning of object key string (line [2], column [3])"},
+		{"application/x-www-form-urlencoded", "%zz", 400, badJSON, "Unable to decode URL-Encoded SQL query: [%zz] is not a percent escape"},
+		{jsonType, `{"query":`, 400, badJSON, "Malformed SQL query wrapped in JSON: the body ends too early (line [1], column [10])"},
+		{jsonType, " \n {\"query\":é}", 400, badJSON,
+			"Malformed SQL query wrapped in JSON: a value is expected, not [é] (line [2], column [11])"},
+		{jsonType, `{"query":'q'}`, 400, badJSON, "Malformed SQL query wrapped in JSON: a value is expected, not ['] (line [1], column [10])"},
+		{"text/plain", ` {"query":"q"}`, 400, badJSON,
+			"The body looks like JSON, but its Content-Type is [text/plain], which is that of a statement alone. " +
+				"Send the header [Content-Type: application/json]"},
+		{"application/x-www-form-urlencoded", `[{"query":"q"}]`, 400, badJSON,
+			"The body looks like JSON, but its Content-Type is [application/x-www-form-urlencoded], which is that of a statement alone. " +
+				"Send the header [Content-Type: application/json]"},
+		{jsonType, "{\"query\":\"q\",\n x}", 400, badJSON,
+			"Malformed SQL query wrapped in JSON: the name of a member is expected, in double quotes, not [x] (line [2], column [2])"},
 		{jsonType, `[]`, 400, badJSON, "Malformed SQL query wrapped in JSON: want an object, got array"},
 		{jsonType, `"q"`, 400, badJSON, "Malformed SQL query wrapped in JSON: want an object, got string"},
-		{jsonType, `{"Query":"q"}`, 400, badJSON, "Empty query"},
+		{jsonType, `{"Query":"q"}`, 400, invalid, "Member [Query] of the body is unknown. Did you mean [query]?"},
 		{jsonType, `{"query":{"a":1}}`, 400, badJSON, "Malformed SQL query wrapped in JSON: member [query] can't be an object"},
 		{jsonType, `{"query":"q","resultFormat":1}`, 400, badJSON, "Malformed SQL query wrapped in JSON: member [resultFormat] can't be a number"},
 		{jsonType, `{"query":"q","context":[]}`, 400, badJSON, "Malformed SQL query wrapped in JSON: member [context] can't be an array"},
@@ -238,7 +251,7 @@ func TestRequestFaults(t *testing.T) {
 		{jsonType, `{"query":"q","header":"yes"}`, 400, badJSON, "Malformed SQL query wrapped in JSON: member [header] is \"yes\"; want true or false"},
 		{jsonType, `{"query":"q","typesHeader":true}`, 400, badJSON, "Cannot include 'typesHeader' without 'header'"},
 		{jsonType, `{"query":"q","sqlTypesHeader":true}`, 400, badJSON, "Cannot include 'sqlTypesHeader' without 'header'"},
-		{jsonType, `{"query":"q","resultFormat":"xml"}`, 400, invalid, "Result format [xml] is unknown; use one of [object, array, objectLines, arrayLines, csv]"},
+		{jsonType, `{"query":"q","resultFormat":"xml"}`, 400, invalid, "Result format [xml] is unknown; use one of [object, array, objectLines, arrayLines, csv, arrow]"},
 		{jsonType, `{"query":"` + strings.Repeat("x", 1000) + `"}`, 400, badJSON, "Request body is larger than [1000] bytes, the limit set by service.server.http.maxRequestBytes"},
 		{jsonType, `{"query":"q","context":{"timeout":"2000'"}}`, 400, "Query context parse failed", "Expected key [timeout] to be in long format, but got [2000']"},
 		{jsonType, `{"query":"q","context":{"timeout":{}}}`, 400, "Query context parse failed", "Expected key [timeout] to be a Long, but got [java.util.LinkedHashMap]"},
@@ -263,7 +276,7 @@ func TestRequestsThatAreFine(t *testing.T) {
 	s := serve(t, Options{}, 0, map[string]func(context.Context, int) (*vector.Batch, error){"q": ends(nil), "a+b": ends(nil), "a b": ends(nil)})
 	for _, tc := range []struct{ contentType, body, sql string }{
 		{"application/json", `{"query":"q","header":null,"typesHeader":"false","context":null,"parameters":null,"resultFormat":null,"queryType":"sql"}`, "q"},
-		{"application/json", `{"query":"q","Query":"x","QUERY":null,"resultformat":"xml","TypesHeader":true,"Context":{"timeout":"x"},"Parameters":1}`, "q"},
+		{"application/json", `{"query":"q","clientTag":"x","queries":null}`, "q"},
 		{"APPLICATION/JSON", "\n{\"query\":\"q\"}\n", "q"},
 		{"application/json", `{"query":"q"} {"not":read`, "q"},
 		{"text/plain", " q \n", "q"},
@@ -325,10 +338,13 @@ func TestTimeLimits(t *testing.T) {
 	s := serve(t, Options{DefaultTimeout: 1, MaxTimeout: 5000}, 0, map[string]func(context.Context, int) (*vector.Batch, error){"hangs": hangs(waits), "q": ends(nil)})
 	r := s.post(t, `{"query":"hangs"}`)
 	<-waits
-	if r.status != http.StatusGatewayTimeout || r.message() != "Query did not complete within configured timeout period. You can increase query timeout or tune the performance of query." {
+	if r.status != http.StatusGatewayTimeout || r.message() != "Query did not complete within configured timeout period. You can increase "+
+		"query timeout or tune the performance of query. The limit was [1] ms, the default of [service.server.http.defaultQueryTimeout]; "+
+		"the context parameter [timeout] overrides it." {
 		t.Errorf("the default limit: %d %s", r.status, r.body)
 	}
-	if r := s.post(t, `{"query":"hangs","context":{"timeout":"2"}}`); r.status != http.StatusGatewayTimeout {
+	if r := s.post(t, `{"query":"hangs","context":{"timeout":"2"}}`); r.status != http.StatusGatewayTimeout ||
+		!strings.HasSuffix(r.message(), " The limit was [2] ms, set by the context parameter [timeout].") {
 		t.Errorf("the caller's limit: %d %s", r.status, r.body)
 	}
 	<-waits
@@ -413,7 +429,8 @@ func TestAClientThatLeavesCancelsItsQuery(t *testing.T) {
 	gone := make(chan struct{})
 	go func() {
 		defer close(gone)
-		req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.URL+"/service/v2/sql", strings.NewReader(`{"query":"hangs"}`))
+		body := strings.NewReader(`{"query":"hangs","context":{"sqlQueryId":"left"}}`)
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.URL+"/service/v2/sql", body)
 		if err != nil {
 			t.Error(err)
 			return
@@ -426,7 +443,25 @@ func TestAClientThatLeavesCancelsItsQuery(t *testing.T) {
 	}()
 	<-waits
 	leave()
-	<-gone // serve's cleanup waits for the handler and finds the query closed
+	// serve's cleanup waits for the handler and finds the query closed.
+	<-gone
+	for _, want := range []int{http.StatusAccepted, http.StatusNotFound} { // a client that cancels closes its request first
+		for s.running.Count() > 0 {
+			runtime.Gosched()
+		}
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodDelete, s.URL+"/service/v2/sql/left", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode != want {
+			t.Errorf("cancelling it: %d, want %d", resp.StatusCode, want)
+		}
+	}
 }
 
 // big is more rows than are held back.
@@ -471,6 +506,48 @@ func TestFailureAfterTheFirstByte(t *testing.T) {
 	}
 	if r.trailer.Get("X-Service-Response-Complete") != "false" {
 		t.Errorf("as a row: trailers %v", r.trailer)
+	}
+}
+
+// A stream of Arrow that breaks off has no end mark, and its connection ends without the last
+// chunk.
+func TestArrowAnswers(t *testing.T) {
+	const rows = 200_000
+	s := serve(t, Options{}, 0, map[string]func(context.Context, int) (*vector.Batch, error){
+		"q": ends(nil, rows, 5), "breaks": ends(fault.Runtime("Disk is gone"), rows), "early": ends(fault.InvalidInput("Too much"), 5),
+	})
+	read := func(body string) (n int, ended bool) {
+		in := arrow.NewReader(strings.NewReader(body))
+		for {
+			b, err := in.Next()
+			if err != nil {
+				return n, in.Ended()
+			}
+			n += b.Rows
+		}
+	}
+	for _, encoding := range []string{"identity", "gzip"} {
+		r := s.send(t, http.MethodPost, "/service/v2/sql", "application/json", `{"query":"q","resultFormat":"arrow"}`,
+			"Accept-Encoding", encoding)
+		n, ended := read(r.body)
+		if r.status != http.StatusOK || r.broken || n != rows+5 || !ended || r.header.Get("Content-Type") != result.ArrowMedia {
+			t.Errorf("%s: %d rows, ended %v: %d %v %v", encoding, n, ended, r.status, r.broken, r.header)
+		}
+	}
+	for _, more := range []string{"", `,"context":{"writeExceptionBodyAsResponseRow":true}`} {
+		r := s.post(t, `{"query":"breaks","resultFormat":"arrow"`+more+`}`)
+		n, ended := read(r.body)
+		if r.status != http.StatusOK || !r.broken || ended || n == 0 || strings.Contains(r.body, "gone") {
+			t.Errorf("%s: %d rows, ended %v, broken %v", more, n, ended, r.broken)
+		}
+	}
+	if r := s.post(t, `{"query":"early","resultFormat":"arrow"}`); r.status != http.StatusBadRequest || r.message() != "Too much" {
+		t.Errorf("%+v", r)
+	}
+	r := s.send(t, http.MethodPost, "/service/v2/sql", "application/json", `{"query":"q","resultFormat":"arrow"}`,
+		"Accept", result.ArrowMedia)
+	if r.status != http.StatusOK {
+		t.Errorf("with Accept: %d", r.status)
 	}
 }
 
@@ -561,10 +638,10 @@ func TestOtherRoutes(t *testing.T) {
 		{http.MethodGet, "/service/v2/sql/engines", 200, `{"engines":[{"name":"native"}]}`},
 		{http.MethodGet, "/service/v2/sql/queries", 200, `{"queries":[]}`},
 		{http.MethodGet, "/service/v2/sql/queries/nobody/reports", 404, `{"query":null,"report":null}`},
-		{http.MethodGet, "/service/v2/sql", 405, ""},
-		{http.MethodPut, "/service/v2/sql", 405, ""},
+		{http.MethodGet, "/service/v2/sql", 405, "Method [GET] is not allowed at [/service/v2/sql]. Allowed are [POST]"},
+		{http.MethodPut, "/service/v2/sql", 405, "Method [PUT] is not allowed at [/service/v2/sql]. Allowed are [POST]"},
 	} {
-		if r := s.send(t, tc.method, tc.path, "", ""); r.status != tc.status || r.body != tc.body {
+		if r := s.send(t, tc.method, tc.path, "", ""); r.status != tc.status || !strings.Contains(r.body, tc.body) {
 			t.Errorf("%s %s: %d %q", tc.method, tc.path, r.status, r.body)
 		}
 	}

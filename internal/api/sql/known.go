@@ -7,16 +7,16 @@ import (
 	"github.com/hengedb/henge/internal/query"
 )
 
-// KnownPath is where a Broker tells others what it knows of its queries, as Known.
+// KnownPath is the path at which a Broker returns its queries to other Brokers, as Known.
 const KnownPath = "/service-internal/v1/queries"
 
-// Known is the queries that a Broker ran lately, in the order in which they ended, and then those
-// that it runs.
+// Known contains the recently finished queries of a Broker in the order of their end, followed by
+// its running queries.
 type Known struct {
 	Queries []query.Info `json:"queries"`
 }
 
-// KnownRoute adds what other Brokers ask.
+// KnownRoute adds the route for other Brokers.
 func (a *API) KnownRoute(mux *edge.Mux) {
 	mux.On("GET "+KnownPath, func(w http.ResponseWriter, _ *http.Request) error {
 		edge.WriteJSON(w, http.StatusOK, Known{a.running.Recent()})

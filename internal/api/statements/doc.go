@@ -1,8 +1,8 @@
-// Package statements gives asynchronous SQL: statements that are submitted, polled and whose
-// results are fetched in pages (/service/v2/sql/statements, spec/sql.md, section 3), and SQL as a
-// task (/service/v2/sql/task, spec/ingestion.md, section 1).
+// Package statements serves asynchronous SQL: clients submit statements, poll them and fetch their
+// results in pages (/service/v2/sql/statements). It also serves SQL as a task
+// (/service/v2/sql/task).
 //
-// Both are tasks of one kind. The central type is API; what it needs of the Overlord is the
-// interface Tasks. The state of a statement is that of its task, its rows are pages that package
-// msq kept, and what the two shapes of answer have in common is here.
+// Both create tasks of one kind. The central type is API; the interface Tasks describes its
+// requirements on the Overlord. The state of a statement is the state of its task, and its rows are
+// pages that package msq stores. The code that both kinds of response share is here.
 package statements

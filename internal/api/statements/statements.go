@@ -27,17 +27,17 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// Tasks is what the endpoints need of the Overlord.
+// Tasks is the interface of the endpoints to the Overlord.
 type Tasks interface {
-	// Submit queues a statement as a task. Of EXPLAIN it returns the rows instead, and no task.
+	// Submit queues a statement as a task. For EXPLAIN, it returns the rows and no task.
 	Submit(ctx context.Context, req *query.Request) (t *task.Task, explained query.Rows, err error)
 	// Find returns the status of a task, nil if it is unknown.
 	Find(ctx context.Context, id string) (*task.Status, error)
 	// Stop ends a task.
 	Stop(ctx context.Context, id, reason string) (found bool, err error)
-	// Results returns the rows that a query's task kept.
+	// Results returns the rows that the task of a query has stored.
 	Results(ctx context.Context, id string) (*msq.Results, error)
-	// Report returns a task's report in the shape of `service`; nil if there is none.
+	// Report returns the report of a task in the shape of `service`, or nil.
 	Report(ctx context.Context, id string, alias bool) (io.ReadCloser, error)
 }
 
@@ -46,8 +46,11 @@ type Options struct {
 	// Type is the type of the tasks that are statements.
 	Type            string
 	MaxRequestBytes int64
-	// Durable says whether selectDestination=durableStorage is offered.
+	// Durable is true if selectDestination=durableStorage is supported.
 	Durable bool
+	// AliasLines: the default format of results under an alias is lines, as under the product name;
+	// otherwise it is objects.
+	AliasLines bool
 }
 
 // API serves the endpoints.
@@ -344,10 +347,22 @@ func (a *API) result(ctx context.Context, s *task.Status, p *payload, rep *repor
 	if n > 0 {
 		o.NumTotalRows, o.TotalSizeInBytes = &n, &size
 	}
+	if bounded(ctx, rows) != nil {
+		return o, nil
+	}
 	if o.SampleRecords, err = sample(ctx, rows, p); err != nil {
 		return nil, err
 	}
 	return o, nil
+}
+
+// bounded refuses to give results that have more rows than the limits of the user allow.
+func bounded(ctx context.Context, rows *msq.Results) error {
+	bounds := auth.Of(ctx).Bounds()
+	if limit, limited := bounds.Find(auth.ReturnedRows); limited && float64(rows.Rows()) > limit.Most {
+		return bounds.TooLarge(auth.ReturnedRows)
+	}
+	return nil
 }
 
 // A sample has at most sampleRows of results that are kept as pages, and stops after sampleBytes of
@@ -436,12 +451,15 @@ func (a *API) results(w http.ResponseWriter, r *http.Request) error {
 		w.Header().Set("Content-Type", "application/json")
 		return a.disposition(w, r)
 	}
-	format, err := p.format(r.URL.Query().Get("resultFormat"))
+	format, err := p.format(r.URL.Query().Get("resultFormat"), a.usual(edge.DialectOf(r.Context())))
 	if err != nil {
 		return err
 	}
 	rows, err := a.tasks.Results(r.Context(), s.Task.ID)
 	if err != nil {
+		return err
+	}
+	if err := bounded(r.Context(), rows); err != nil {
 		return err
 	}
 	if page >= int64(len(rows.Pages)) && (page > 0 || len(rows.Pages) > 0) {
@@ -456,15 +474,22 @@ func (a *API) results(w http.ResponseWriter, r *http.Request) error {
 	return p.stream(r.Context(), w, rows, int(page), format)
 }
 
-// format picks the format of results: that of the URL, else that of the submission, else lines of
-// objects.
-func (p *payload) format(asked string) (result.Format, error) {
+// usual is the format of results for which nothing names one.
+func (a *API) usual(d edge.Dialect) result.Format {
+	if d.IsAlias() && !a.o.AliasLines {
+		return result.Object
+	}
+	return result.ObjectLines
+}
+
+// format picks the format of results: that of the URL, else that of the submission, else usual.
+func (p *payload) format(asked string, usual result.Format) (result.Format, error) {
 	for _, name := range []string{asked, p.ResultFormat} {
 		if name != "" {
 			return result.ParseFormat(name)
 		}
 	}
-	return result.ObjectLines, nil
+	return usual, nil
 }
 
 // stream writes one page, or with page below 0 all of them in their order.

@@ -1,25 +1,31 @@
-// Package status gives the endpoints that every process answers: its version, its health, its
-// settings and its metrics (spec/cluster.md, section 2).
+// Package status serves the endpoints that every process has: its version, health, settings and
+// metrics.
 package status
 
 import (
+	"cmp"
+	"maps"
 	"net/http"
 	"runtime"
 	"strings"
 
 	"github.com/hengedb/henge/internal/api/edge"
+	"github.com/hengedb/henge/internal/api/endpoints"
 	"github.com/hengedb/henge/internal/config"
 	"github.com/hengedb/henge/internal/obs"
 )
 
 // Process is what the endpoints need to know.
 type Process struct {
-	Version  string
+	Version string
+	// Shown is the version that clients see; empty: Version.
+	Shown    string
 	Settings *config.Settings
 	// MemoryLimit is the process's memory number in bytes.
 	MemoryLimit int64
-	// Ready reports whether the process has announced itself and answers everything.
-	Ready func() bool
+	// Unready returns why the process does not answer everything yet, such as that it has not
+	// announced itself; none: it does.
+	Unready func() []string
 	// Metrics answers /metrics.
 	Metrics http.Handler
 }
@@ -41,25 +47,29 @@ type module struct {
 // Routes adds the endpoints to mux.
 func (p *Process) Routes(mux *edge.Mux) {
 	mux.On("GET /status", p.status)
+	for _, path := range []string{"/openapi.json", "/service/openapi.json"} { // the second may have an alias in it
+		mux.On("GET "+path, p.openAPI)
+	}
 	mux.On("GET /status/health", func(w http.ResponseWriter, _ *http.Request) error {
 		edge.WriteJSON(w, http.StatusOK, true)
 		return nil
 	})
 	mux.On("GET /status/ready", func(w http.ResponseWriter, _ *http.Request) error {
 		status := http.StatusOK
-		if !p.Ready() {
+		if !p.ready() {
 			status = http.StatusServiceUnavailable
 		}
-		edge.WriteJSON(w, status, p.Ready())
+		edge.WriteJSON(w, status, p.ready())
 		return nil
 	})
+	p.Probes(mux.HandleFunc)
 	mux.On("GET /status/properties", p.properties)
 	mux.On("GET /status/selfDiscovered/status", func(w http.ResponseWriter, _ *http.Request) error {
-		edge.WriteJSON(w, http.StatusOK, map[string]bool{"selfDiscovered": p.Ready()})
+		edge.WriteJSON(w, http.StatusOK, map[string]bool{"selfDiscovered": p.ready()})
 		return nil
 	})
 	mux.On("GET /status/selfDiscovered", func(w http.ResponseWriter, _ *http.Request) error {
-		if !p.Ready() {
+		if !p.ready() {
 			w.WriteHeader(http.StatusServiceUnavailable)
 		}
 		return nil
@@ -70,6 +80,20 @@ func (p *Process) Routes(mux *edge.Mux) {
 	}
 }
 
+func (p *Process) ready() bool { return len(p.Unready()) == 0 }
+
+// Probes adds what orchestrators ask: they read the status, people the text.
+func (p *Process) Probes(on func(pattern string, h func(http.ResponseWriter, *http.Request))) {
+	on("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { edge.WriteText(w, http.StatusOK, "ok\n") })
+	on("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
+		status, text := http.StatusOK, "ok"
+		if reasons := p.Unready(); len(reasons) > 0 {
+			status, text = http.StatusServiceUnavailable, strings.Join(reasons, "\n")
+		}
+		edge.WriteText(w, status, text+"\n")
+	})
+}
+
 func (p *Process) status(w http.ResponseWriter, _ *http.Request) error {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
@@ -78,7 +102,7 @@ func (p *Process) status(w http.ResponseWriter, _ *http.Request) error {
 		Modules []module `json:"modules"`
 		Memory  memory   `json:"memory"`
 	}{
-		Version: p.Version,
+		Version: cmp.Or(p.Shown, p.Version),
 		Modules: []module{{Name: "henge", Version: p.Version}},
 		Memory: memory{
 			MaxMemory: p.MemoryLimit, TotalMemory: int64(m.Sys), FreeMemory: int64(m.Sys) - int64(m.HeapInuse),
@@ -88,12 +112,37 @@ func (p *Process) status(w http.ResponseWriter, _ *http.Request) error {
 	return nil
 }
 
-// properties lists what was set, under the product name the request came by.
-func (p *Process) properties(w http.ResponseWriter, r *http.Request) error {
-	name := edge.DialectOf(r.Context()).Name
-	out := map[string]string{}
-	for k, v := range p.Settings.Visible() {
-		out[name+"."+strings.TrimPrefix(k, obs.Product+".")] = v
+// openAPI returns the API document, with paths under the product name that the request came by.
+func (p *Process) openAPI(w http.ResponseWriter, r *http.Request) error {
+	text, err := endpoints.OpenAPI(edge.DialectOf(r.Context()).Name, p.Version)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(http.StatusOK)
+	_, _ = w.Write(text) // the client may be gone
+	return nil
+}
+
+// askedFor are properties that tools of Druid read here, without which they warn or fail, with
+// their values where nothing sets them: a Router passes requests for the Coordinator and the
+// Overlord on, and all that extensions add is part of the program.
+var askedFor = map[string]string{
+	"router.managementProxy.enabled": "true",
+	"extensions.loadList":            "[]",
+}
+
+// properties lists what was set, under every product name: the path has none in it.
+func (p *Process) properties(w http.ResponseWriter, _ *http.Request) error {
+	out := p.Settings.Visible()
+	canonical := maps.Clone(out)
+	for _, alias := range p.Settings.Aliases() {
+		for k, v := range askedFor {
+			out[alias+"."+k] = v
+		}
+		for k, v := range canonical {
+			out[alias+"."+strings.TrimPrefix(k, obs.Product+".")] = v
+		}
 	}
 	edge.WriteJSON(w, http.StatusOK, out)
 	return nil

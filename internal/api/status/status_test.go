@@ -17,14 +17,22 @@ import (
 func serve(t *testing.T, ready bool) http.Handler {
 	t.Helper()
 	settings, err := config.Load(config.Sources{Flags: []string{
-		`service.api.aliases=["druid"]`, "service.host=h", "service.metadata.storage.connector.password=secret1",
-		"service.metadata.storage.connector.connectURI=postgres://u:secret2@db/x", `service.server.hiddenProperties=["labels"]`, `service.labels={"a":"secret3"}`,
+		`service.api.aliases=["druid"]`, `druid.extensions.loadList=["mine"]`, "service.host=h",
+		"service.metadata.storage.connector.password=secret1",
+		"service.metadata.storage.connector.connectURI=postgres://u:secret2@db/x", `service.server.hiddenProperties=["labels"]`,
+		`service.labels={"a":"secret3"}`,
 	}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	mux := edge.NewMux(&edge.Errors{})
-	p := &Process{Version: "1.2.3", Settings: settings, MemoryLimit: 1000, Ready: func() bool { return ready }, Metrics: http.NotFoundHandler()}
+	p := &Process{Version: "1.2.3", Settings: settings, MemoryLimit: 1000, Unready: func() []string {
+		if ready {
+			return nil
+		}
+		return []string{"the process is starting", "nobody sees it"}
+	},
+		Metrics: http.NotFoundHandler()}
 	p.Routes(mux)
 	return mux.Handler(settings.Aliases(), clock.System(), nil)
 }
@@ -50,6 +58,16 @@ func TestStatus(t *testing.T) {
 	}
 	if m := got.Memory; m["usedMemory"] <= 0 || m["usedMemory"]+m["freeMemory"] != m["totalMemory"] {
 		t.Errorf("memory %v", m)
+	}
+}
+
+// Clients of Druid ask for its releases.
+func TestStatusShowsAnotherVersion(t *testing.T) {
+	p := &Process{Version: "1.2.3", Shown: "33.0.0", Unready: func() []string { return nil }}
+	mux := edge.NewMux(&edge.Errors{})
+	p.Routes(mux)
+	if _, body := get(mux, "/status"); !strings.HasPrefix(body, `{"version":"33.0.0","modules":[{"name":"henge","version":"1.2.3"}]`) {
+		t.Errorf("got %s", body)
 	}
 }
 
@@ -83,12 +101,32 @@ func TestPropertiesShowNoSecrets(t *testing.T) {
 	}
 	want := map[string]string{
 		"service.api.aliases": `["druid"]`, "service.host": "h", "service.metadata.storage.connector.connectURI": "postgres://********@db/x",
-		"service.server.hiddenProperties": `["labels"]`,
+		"service.server.hiddenProperties": `["labels"]`, "druid.router.managementProxy.enabled": "true", "druid.extensions.loadList": `["mine"]`,
+		"service.extensions.loadList": `["mine"]`,
+	}
+	for _, key := range []string{"api.aliases", "host", "metadata.storage.connector.connectURI", "server.hiddenProperties"} {
+		want["druid."+key] = want["service."+key]
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
 	if strings.Contains(body, "secret") {
 		t.Errorf("secrets: %s", body)
+	}
+}
+
+func TestProbes(t *testing.T) {
+	for _, c := range []struct {
+		ready  bool
+		path   string
+		status int
+		text   string
+	}{
+		{true, "/healthz", 200, "ok\n"}, {false, "/healthz", 200, "ok\n"},
+		{true, "/readyz", 200, "ok\n"}, {false, "/readyz", 503, "the process is starting\nnobody sees it\n"},
+	} {
+		if status, text := get(serve(t, c.ready), c.path); status != c.status || text != c.text {
+			t.Errorf("%s of a process that is ready=[%v]: %d %q", c.path, c.ready, status, text)
+		}
 	}
 }

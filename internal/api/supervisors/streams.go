@@ -28,6 +28,18 @@ func (a *API) body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	return text, nil
 }
 
+// positions tells where a supervisor is in its stream, and what a reset would make of that.
+func (a *API) positions(w http.ResponseWriter, r *http.Request, s *supervisor.Supervisor) error {
+	positions, ok, err := s.Positions(r.Context())
+	switch {
+	case err != nil:
+		return err
+	case !ok:
+		return refuse(w, http.StatusBadRequest, "Supervisor [%s] reads no stream: it has no offsets", s.ID())
+	}
+	return write(w, r, positions)
+}
+
 // resetOffsets makes a supervisor go on elsewhere. Without a body it begins anew.
 func (a *API) resetOffsets(w http.ResponseWriter, r *http.Request, s *supervisor.Supervisor) error {
 	text, err := a.body(w, r)

@@ -1,9 +1,8 @@
-// Package supervisors gives the Overlord's endpoints about supervisors (spec/streaming.md, section
-// 1; spec/cluster.md, section 16): to create, update, suspend, resume, reset and terminate them,
-// their lists, states, reports and histories.
+// Package supervisors serves the endpoints of the Overlord for supervisors: create, update,
+// suspend, resume, reset and terminate, and their lists, states, reports and histories.
 //
-// What a specification means and how its work goes is known to the kinds of package supervisor;
-// shapes and refusals are made here.
+// The kinds of package supervisor interpret specifications and report progress; this package
+// defines the shapes of responses and errors.
 package supervisors
 
 import (
@@ -31,14 +30,16 @@ import (
 
 // Options are the settings of the endpoints.
 type Options struct {
-	// MaxRequestBytes bounds request bodies.
+	// MaxRequestBytes is the maximum size of request bodies.
 	MaxRequestBytes int64
 	// Audit returns the audit entry of a request.
 	Audit func(r *http.Request, kind, key string) *metastore.AuditEntry
-	// Needs returns what a new specification needs beside writing its datasources; nil: nothing.
+	// Needs returns the needs of a new specification in addition to writing its datasources; nil:
+	// none.
 	Needs func(ctx context.Context, access *auth.Access, s *supervisor.Supervisor) ([]auth.Need, error)
 	Clock clock.Clock
-	// Checkpoint is what tasks ask for that read streams (stream/chat); nil: there are none.
+	// Checkpoint handles the checkpoints of tasks that read streams (stream/chat); nil: there are no
+	// such tasks.
 	Checkpoint chat.Overlord
 }
 
@@ -72,6 +73,7 @@ func (a *API) Routes(mux *edge.Mux) {
 	mux.On("GET "+base+"/{id}/parseErrors", a.known(func(w http.ResponseWriter, r *http.Request, s *supervisor.Supervisor) error {
 		return answer(w, r, s.ParseErrors)
 	}))
+	mux.On("GET "+base+"/{id}/offsets", a.known(a.positions))
 	mux.On("GET "+base+"/{id}/history", a.history)
 	for path, on := range map[string]bool{"suspend": true, "resume": false} {
 		mux.On("POST "+base+"/{id}/"+path, a.known(func(w http.ResponseWriter, r *http.Request, s *supervisor.Supervisor) error {
@@ -133,7 +135,7 @@ func write(w http.ResponseWriter, r *http.Request, v any) error {
 }
 
 func refuse(w http.ResponseWriter, status int, format string, args ...any) error {
-	edge.WriteJSON(w, status, map[string]string{"error": fmt.Sprintf(format, args...)})
+	edge.WriteJSON(w, status, map[string]string{"error": fault.Sprintf(format, args...)})
 	return nil
 }
 

@@ -63,6 +63,7 @@ func TestSupervisors(t *testing.T) {
 		{"GET " + wiki + "/health", "", 200, `{"healthy":true}`},
 		{"GET " + wiki + "/stats", "", 200, `{}`},
 		{"GET " + wiki + "/parseErrors", "", 200, `[]`},
+		{"GET " + wiki + "/offsets", "", 400, `reads no stream: it has no offsets`},
 		{"cluster", `{"useSupervisors":true}`, 0, ""},
 		{"GET " + base + "?state=true", "", 200, `"state":"RUNNING"`},
 		{"GET " + wiki + "/status", "", 200, `"scheduleStatus":"RUNNING"`},

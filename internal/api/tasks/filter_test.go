@@ -4,12 +4,12 @@ import (
 	"encoding/json"
 	"testing"
 
-	"github.com/hengedb/henge/internal/metastore"
+	"github.com/hengedb/henge/internal/tasklock"
 )
 
 // A filter of locks reads its context as tasks do: who replaces beside appends waits for no append.
 func TestLockFiltersReadTheirContext(t *testing.T) {
-	appends := &metastore.Lock{Type: metastore.Append, Priority: 50}
+	appends := &tasklock.Lock{Type: tasklock.Append, Priority: 50}
 	for _, c := range []struct {
 		context        string
 		keeps, refused bool

@@ -11,6 +11,7 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/metastore"
 	"github.com/hengedb/henge/internal/querycontext"
+	"github.com/hengedb/henge/internal/tasklock"
 )
 
 // lockRoutes adds the endpoints about locks and promised segments.
@@ -48,17 +49,17 @@ type lockFilter struct {
 // read reads what the context says.
 func (f *lockFilter) read() error {
 	c := querycontext.Reader{Values: f.Context}
-	f.besideAppends = querycontext.ConcurrentLocks.From(&c) || querycontext.TaskLockType.From(&c) == string(metastore.Replace)
+	f.besideAppends = querycontext.ConcurrentLocks.From(&c) || querycontext.TaskLockType.From(&c) == string(tasklock.Replace)
 	return c.Err()
 }
 
 // keeps reports whether a task of the filter's kind would have to wait for the lock. Tasks that
 // replace beside appends don't wait for those.
-func (f *lockFilter) keeps(l *metastore.Lock) bool {
+func (f *lockFilter) keeps(l *tasklock.Lock) bool {
 	if l.Revoked || l.Priority < f.Priority {
 		return false
 	}
-	if f.besideAppends && l.Type == metastore.Append {
+	if f.besideAppends && l.Type == tasklock.Append {
 		return false
 	}
 	if f.Intervals == nil {
@@ -74,7 +75,7 @@ func (f *lockFilter) keeps(l *metastore.Lock) bool {
 
 // chosenLocks returns the locks that the filters of the body choose, by datasource; nil: the answer
 // has been written, or there is an error.
-func (a *API) chosenLocks(w http.ResponseWriter, r *http.Request) (map[string][]metastore.Lock, error) {
+func (a *API) chosenLocks(w http.ResponseWriter, r *http.Request) (map[string][]tasklock.Lock, error) {
 	var filters []lockFilter
 	if err := edge.ReadJSON(w, r, a.o.MaxRequestBytes, &filters); err != nil && !errors.Is(err, io.EOF) {
 		return nil, fault.Malformed("Body is not a list of lock filters: %v", err)
@@ -86,8 +87,8 @@ func (a *API) chosenLocks(w http.ResponseWriter, r *http.Request) (map[string][]
 	return a.locks(r, filters)
 }
 
-func (a *API) locks(r *http.Request, filters []lockFilter) (map[string][]metastore.Lock, error) {
-	out := map[string][]metastore.Lock{}
+func (a *API) locks(r *http.Request, filters []lockFilter) (map[string][]tasklock.Lock, error) {
+	out := map[string][]tasklock.Lock{}
 	for _, f := range filters {
 		if f.DataSource == "" {
 			return nil, fault.InvalidInput("Lock filter has no [datasource]")
@@ -108,7 +109,7 @@ func (a *API) locks(r *http.Request, filters []lockFilter) (map[string][]metasto
 	return out, nil
 }
 
-func intervalsOf(locks map[string][]metastore.Lock) map[string][]chrono.Interval {
+func intervalsOf(locks map[string][]tasklock.Lock) map[string][]chrono.Interval {
 	out := map[string][]chrono.Interval{}
 	for name, list := range locks {
 		for _, l := range list {

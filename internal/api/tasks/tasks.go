@@ -1,9 +1,9 @@
-// Package tasks gives the Overlord's task endpoints (spec/ingestion.md, section 10): submit,
-// status, payload, reports, log, shut down, and the lists (tasks.go), locks and promised segments
-// (locks.go), and the workers with their own endpoints (workers.go).
+// Package tasks serves the task endpoints of the Overlord: submit, status, payload, reports, log,
+// shut down, and the lists (tasks.go), locks and promised segments (locks.go), and the workers with
+// their endpoints (workers.go).
 //
-// Shapes are made here, facts come from package task. Reports and logs are read from where tasks
-// leave them, through the Files interface; live reports of running tasks come the same way.
+// This package defines the shapes of responses; package task supplies the facts. The interface
+// Files reads the reports and logs that tasks leave, and the live reports of running tasks.
 package tasks
 
 import (
@@ -27,51 +27,53 @@ import (
 	"github.com/hengedb/henge/internal/metastore"
 	"github.com/hengedb/henge/internal/secret"
 	"github.com/hengedb/henge/internal/task"
+	"github.com/hengedb/henge/internal/tasklock"
 )
 
-// Files gives what tasks left or are writing. A nil reader means that there is nothing.
+// Files returns files of running and finished tasks. A nil reader means that the file does not
+// exist.
 type Files interface {
-	// Report returns a task's report as JSON in the shapes of the given product name.
+	// Report returns the report of a task as JSON, in the shapes of the given product name.
 	Report(ctx context.Context, id string, alias bool) (io.ReadCloser, error)
-	// Log returns a task's log from offset; a negative offset counts from the end.
+	// Log returns the log of a task from offset; a negative offset counts from the end.
 	Log(ctx context.Context, id string, offset int64) (io.ReadCloser, error)
-	// DeadLetters returns the records that a task could not read, one a line.
+	// DeadLetters returns the records that a task could not parse, one per line.
 	DeadLetters(ctx context.Context, id string) (io.ReadCloser, error)
 }
 
-// Local is a worker of a cluster, which runs what an Overlord tells it.
+// Local is a worker of a cluster, which runs the tasks of an Overlord.
 type Local interface {
 	Enabled() bool
 	Enable(on bool)
-	// Tasks returns the ids of those that run.
+	// Tasks returns the ids of running tasks.
 	Tasks() []string
-	// Stop ends one; nothing happens to tasks that don't run.
+	// Stop ends a task; it ignores tasks that are not running.
 	Stop(ctx context.Context, id, reason string) error
 }
 
-// Locks is what the endpoints need of the metastore.
+// Locks is the interface of the endpoints to the metastore.
 type Locks interface {
-	Locks(ctx context.Context, dataSource string) ([]metastore.Lock, error)
+	Locks(ctx context.Context, dataSource string) ([]tasklock.Lock, error)
 	DeletePending(ctx context.Context, fence metastore.Fence, dataSource string, filter metastore.PendingFilter) (deleted int64, err error)
 }
 
 // Options are the settings of the endpoints.
 type Options struct {
-	// Locks keeps the locks of tasks and the segments promised to them.
+	// Locks stores the locks of tasks and their allocated segments.
 	Locks Locks
-	// Needs returns what a task that is submitted needs beside writing its datasource; nil: nothing.
-	// The access decides what must be asked for, and of which statement.
+	// Needs returns the permissions that a submitted task requires in addition to writing its
+	// datasource; nil: none. The access determines the checks of its statement.
 	Needs func(ctx context.Context, access *auth.Access, t *task.Task) ([]auth.Need, error)
-	// Audit notes who submitted a task; nil notes nothing.
+	// Audit, if not nil, records the submission of a task.
 	Audit func(r *http.Request, t *task.Task) error
-	// Worker is where this process is, as one that runs tasks.
+	// Worker is the address of this process as a worker.
 	Worker task.Location
 
-	// Local is what this process runs as a worker of a cluster; nil: what the queue runs.
+	// Local are the tasks of this process as a worker of a cluster; nil: the tasks of the queue.
 	Local Local
-	// Recent is how long, in milliseconds, ended tasks stay in lists.
+	// Recent is the time, in milliseconds, for which finished tasks stay in lists.
 	Recent int64
-	// MaxRequestBytes bounds request bodies.
+	// MaxRequestBytes is the maximum size of request bodies.
 	MaxRequestBytes int64
 	Clock           clock.Clock
 }
@@ -256,7 +258,7 @@ func (a *API) writeLog(w http.ResponseWriter, r *http.Request) error {
 	if text := r.URL.Query().Get("offset"); text != "" {
 		n, err := strconv.ParseInt(text, 10, 64)
 		if err != nil {
-			w.WriteHeader(http.StatusNotFound) // as the reference does for any number it can't read
+			w.WriteHeader(http.StatusNotFound) // quirk Q014: as Druid does for any number it can't read
 			return nil
 		}
 		offset = n

@@ -273,7 +273,9 @@ func TestUnknownTasks(t *testing.T) {
 		s.wantText(http.MethodGet, path, "", 404, "Cannot find any task with id: [nosuch]")
 	}
 	s.wantText(http.MethodPost, "/task/nosuch/shutdown", "", 404, "Cannot find any task with id: [nosuch]")
-	s.wantText(http.MethodGet, "/task", "", 405, "")
+	if status, body := s.send(http.MethodGet, "/task", ""); status != http.StatusMethodNotAllowed || !strings.Contains(body, "Allowed are [") {
+		t.Errorf("GET /task: %d %s", status, body)
+	}
 	s.wantText(http.MethodPost, "/taskStatus", "[]", 400, "No Task IDs provided.")
 	s.wantText(http.MethodPost, "/taskStatus", "null", 400, "No Task IDs provided.")
 	s.wantText(http.MethodPost, "/taskStatus", `["nosuch"]`, 200, "{}")
@@ -294,7 +296,7 @@ func TestTasksThatAreRefused(t *testing.T) {
 	s := start(t)
 	first := s.submit("mine", replace("a", inline))
 	for body, want := range map[string]string{
-		`{`:             "Task is not a JSON object: unexpected end of JSON input",
+		`{`:             "Task is not a JSON object: it ends too early, at byte [1]",
 		`[]`:            "Task is not a JSON object but a JSON array",
 		`null`:          "Task has no [type]",
 		`{"type":7}`:    "Member [type] of the task is not text",
@@ -308,6 +310,10 @@ func TestTasksThatAreRefused(t *testing.T) {
 		if err := json.Unmarshal([]byte(answer), &f); err != nil || status != http.StatusBadRequest || f.ErrorMessage != want && !strings.HasPrefix(f.ErrorMessage, "Task type [no] is unknown; known types are [") {
 			t.Errorf("%s: %d %s, want %s", body, status, answer, want)
 		}
+	}
+	_, near := s.send(http.MethodPost, "/task", `{"type":"index_paralle"}`)
+	if want := "noop query_controller restore]. Did you mean [index_parallel]?"; !strings.Contains(near, want) {
+		t.Errorf("a misspelt type: %s, want %s", near, want)
 	}
 	// A task of a known kind whose payload can't run fails with a sentence.
 	status, answer := s.send(http.MethodPost, "/task", `{"type":"query_controller","id":"bare","dataSource":"a"}`)

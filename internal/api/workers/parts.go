@@ -110,8 +110,8 @@ func NewParts(o PartsOptions) *Parts {
 	return p
 }
 
-// Lend serves what a task of this process has written, until the result is called.
-func (p *Parts) Lend(name string, frame func(id string, number int) ([]byte, error)) func() {
+// Serve serves what a task of this process has written, until the result is called.
+func (p *Parts) Serve(name string, frame func(id string, number int) ([]byte, error)) func() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.mu.sessions[name] = newSession(frame, nil, 0)
@@ -146,7 +146,7 @@ func (p *Parts) Routes(mux *edge.Mux) {
 func (p *Parts) begin(w http.ResponseWriter, r *http.Request) error {
 	var job msq.PartJob
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, worker.MaxPart)).Decode(&job); err != nil || job.Options == nil {
-		return fault.Malformed("The body is no job").WithCause(err)
+		return fault.Malformed("The body is not a job").WithCause(err)
 	}
 	if !p.o.Open() {
 		return fault.Unavailable("This worker takes no parts of tasks")
@@ -171,7 +171,7 @@ func (p *Parts) begin(w http.ResponseWriter, r *http.Request) error {
 	s := newSession(follower.Frame, follower, job.Run)
 	if !p.add(name, s) {
 		defer done()
-		return errors.Join(fault.Conflict("Session [%s] is there already", name), follower.Close())
+		return errors.Join(fault.Conflict("Session [%s] already exists", name), follower.Close())
 	}
 	defer done()
 	defer func() {
@@ -270,7 +270,7 @@ func (p *Parts) run(w http.ResponseWriter, r *http.Request) error {
 	}
 	var part msq.Part
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, worker.MaxPart)).Decode(&part); err != nil {
-		return fault.Malformed("The body is no part of a task").WithCause(err)
+		return fault.Malformed("The body is not a part of a task").WithCause(err)
 	}
 	s.parts.Add(1)
 	defer s.parts.Done()
@@ -318,7 +318,7 @@ func (p *Parts) output(w http.ResponseWriter, r *http.Request) error {
 	}
 	number, err := strconv.Atoi(r.PathValue("frame"))
 	if err != nil {
-		return fault.InvalidInput("Frame [%s] is no number", r.PathValue("frame"))
+		return fault.InvalidInput("Frame [%s] is not a number", r.PathValue("frame"))
 	}
 	frame, err := s.frame(r.PathValue("id"), number)
 	if err != nil {

@@ -7,32 +7,36 @@ import (
 	"fmt"
 	"strings"
 	"sync/atomic"
-	"unicode/utf8"
 
+	"github.com/hengedb/henge/internal/auth"
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// Outcome is what became of an attempt to log in.
+// Outcome is the outcome of a login attempt.
 type Outcome uint8
 
-// The outcomes. Absent and Malformed are those of a header, Right is that of one that can be read;
-// Unknown, Wrong and Right are those of a password.
+// The outcomes. Absent, Malformed and Right are outcomes of parsing a header. Unknown, Wrong, Right
+// and Undecided are outcomes of verifying a password.
 const (
-	// Absent: there are no basic credentials in the request.
+	// Absent: the request has no basic credentials.
 	Absent Outcome = iota
-	// Malformed: there are, but nobody can read them.
+	// Malformed: the credentials can't be parsed.
 	Malformed
-	// Unknown: there is no such user, or the user has no password.
+	// Unknown: the user does not exist or has no password.
 	Unknown
-	// Wrong: the password is not the user's.
+	// Wrong: the password is wrong.
 	Wrong
-	// Right: it is.
+	// Right: the password is correct.
 	Right
+	// Undecided: the password can't be verified. This is not a failed attempt, but the login is
+	// rejected.
+	Undecided
 )
 
-// ParseHeader reads the credentials of an Authorization header (spec/security.md, section 2). The
-// user's name ends before the first colon; the password may have colons.
+// ParseHeader parses the credentials of an Authorization header (docs/security.md). The user name
+// ends at the first colon; the password may contain colons. Both are UTF-8 or, if that is invalid,
+// Latin-1.
 func ParseHeader(header string) (user, password string, outcome Outcome) {
 	const scheme = "basic "
 	if len(header) <= len(scheme) || !strings.EqualFold(header[:len(scheme)], scheme) {
@@ -40,21 +44,21 @@ func ParseHeader(header string) (user, password string, outcome Outcome) {
 	}
 	encoded := strings.TrimRight(strings.TrimSpace(header[len(scheme):]), "=")
 	text, err := base64.RawStdEncoding.DecodeString(encoded)
-	if err != nil || !utf8.Valid(text) {
+	if err != nil {
 		return "", "", Malformed
 	}
-	user, password, found := strings.Cut(string(text), ":")
+	user, password, found := strings.Cut(auth.CredentialText(string(text)), ":")
 	if !found {
 		return "", "", Malformed
 	}
 	return user, password, Right
 }
 
-// Options of an authenticator.
+// Options are the settings of an authenticator.
 type Options struct {
-	// Iterations are those of the hash that is computed for users that don't exist.
+	// Iterations is the number of iterations of the hash that is computed for unknown users.
 	Iterations int
-	// PassOn says that attempts of unknown users go on to the next authenticator.
+	// PassOn passes attempts of unknown users on to the next authenticator.
 	PassOn bool
 	Clock  clock.Clock
 }
@@ -70,7 +74,7 @@ type Authenticator struct {
 	users  atomic.Pointer[map[string]User]
 }
 
-// NewAuthenticator returns an authenticator that knows no users yet.
+// NewAuthenticator returns an authenticator without users.
 func NewAuthenticator(name string, o Options) *Authenticator {
 	return &Authenticator{
 		name: name, o: o, hasher: newHasher(o.Clock), limit: newLimiter(o.Clock),
@@ -81,10 +85,10 @@ func NewAuthenticator(name string, o Options) *Authenticator {
 // Name returns the name of the authenticator.
 func (a *Authenticator) Name() string { return a.name }
 
-// Loaded reports whether the users are known.
+// Loaded reports whether users were loaded.
 func (a *Authenticator) Loaded() bool { return a.users.Load() != nil }
 
-// Load takes new users, as Users.Read returns them.
+// Load replaces the users with text, as Users.Read returns it.
 func (a *Authenticator) Load(text []byte) error {
 	var users map[string]User
 	if err := json.Unmarshal(text, &users); err != nil {
@@ -105,9 +109,9 @@ func (a *Authenticator) Load(text []byte) error {
 	return nil
 }
 
-// Verify tells whether a password is that of a user. Peer is the address that the attempt comes
-// from: after many failures for one user its attempts for that user are refused for a while. An
-// error says that nothing can be told, as before the users are loaded.
+// Verify verifies the password of a user. peer is the address of the client. After many failures
+// for one user, attempts from the address for that user are rejected for a while. An error means
+// that the password can't be verified, for example because the users are not loaded yet.
 func (a *Authenticator) Verify(ctx context.Context, user, password, peer string) (Outcome, error) {
 	users := a.users.Load()
 	if users == nil {

@@ -13,16 +13,16 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// AuthorizerOptions say where an authorizer has the roles of an identity from.
+// AuthorizerOptions define the sources of the roles of an identity.
 type AuthorizerOptions struct {
-	// Directory says that group mappings give roles, beside those of the user of the name.
+	// Directory says that group mappings grant roles, in addition to the roles of the user.
 	Directory bool
-	// GroupFilters, if not nil, are patterns of the groups that are looked at.
+	// GroupFilters, if not nil, are patterns of the groups that are used.
 	GroupFilters []string
 	Log          *slog.Logger
 }
 
-// Authorizer decides by the roles of users. It is safe for concurrent use.
+// Authorizer makes decisions based on the roles of users. It is safe for concurrent use.
 type Authorizer struct {
 	name    string
 	o       AuthorizerOptions
@@ -38,6 +38,9 @@ type state struct {
 	members map[string][]string
 	groups  []mapping
 	roles   map[string]*grants
+	// limits are those of users that have some of their own; limited says that some user or role has.
+	limits  map[string]auth.Limits
+	limited bool
 	// known and inGroups are what was found out of it: decisions, and the roles of groups.
 	known    *memory[decisionKey, auth.Grant]
 	inGroups *memory[string, []string]
@@ -52,7 +55,7 @@ type mapping struct {
 	roles   []string
 }
 
-// NewAuthorizer returns an authorizer that knows nothing yet.
+// NewAuthorizer returns an authorizer without users and roles.
 func NewAuthorizer(name string, o AuthorizerOptions) (*Authorizer, error) {
 	a := &Authorizer{name: name, o: o}
 	for _, text := range o.GroupFilters {
@@ -69,8 +72,7 @@ func NewAuthorizer(name string, o AuthorizerOptions) (*Authorizer, error) {
 // Name returns the name of the authorizer.
 func (a *Authorizer) Name() string { return a.name }
 
-// Loaded reports whether the users and roles are known, and so are the group mappings if they
-// count.
+// Loaded reports whether the users and roles were loaded, and the group mappings if they are used.
 func (a *Authorizer) Loaded() bool {
 	s := a.state.Load()
 	return s.members != nil && (s.groups != nil || !a.o.Directory)
@@ -116,10 +118,34 @@ func (s *state) decide(roles []string, need auth.Need) auth.Grant {
 	return out
 }
 
-// Roles returns the names of the roles of an identity, of which some may not exist.
+// Roles returns the names of the roles of an identity. Some of the roles may not exist.
 func (a *Authorizer) Roles(id *auth.Identity) []string {
 	roles, _ := a.rolesOf(a.state.Load(), id)
 	return with(roles)
+}
+
+// limit notes whether there are limits at all.
+func (s *state) limit() {
+	s.limited = len(s.limits) > 0
+	for _, role := range s.roles {
+		s.limited = s.limited || len(role.limits) > 0
+	}
+}
+
+// Bounds returns the limits of an identity; nil: unlimited.
+func (a *Authorizer) Bounds(id *auth.Identity) *auth.Bounds {
+	s := a.state.Load()
+	if !s.limited {
+		return nil
+	}
+	roles, _ := a.rolesOf(s, id)
+	var of []auth.RoleLimits
+	for _, name := range roles {
+		if role := s.roles[name]; role != nil && len(role.limits) > 0 {
+			of = append(of, auth.RoleLimits{Role: name, Limits: role.limits})
+		}
+	}
+	return auth.BoundsOf(id.Name, s.limits[id.Name], of)
 }
 
 // rolesOf returns the roles of an identity, and whether they are only those of the user of its
@@ -195,60 +221,60 @@ func (p Policy) SerializedGroups() ([]byte, error) {
 	}{p.Groups, p.Roles})
 }
 
-// LoadUsers takes new users and roles.
+// LoadUsers replaces the users and roles.
 func (a *Authorizer) LoadUsers(text []byte) error {
 	var m userMap
 	if err := json.Unmarshal(text, &m); err != nil {
 		return fmt.Errorf("reading the users of authorizer [%s]: %w", a.name, err)
 	}
 	if m.Users == nil || m.Roles == nil {
-		return fault.InvalidInput("The users of authorizer [%s] lack [userMap] or [roleMap]", a.name)
+		return fault.InvalidInput("The users of authorizer [%s] do not have [userMap] or [roleMap]", a.name)
 	}
-	members := make(map[string][]string, len(m.Users))
+	members, limits := make(map[string][]string, len(m.Users)), map[string]auth.Limits{}
 	for name, u := range m.Users {
 		members[name] = u.Roles
+		if len(u.Limits) > 0 {
+			limits[name] = u.Limits
+		}
 	}
-	a.loading.Lock()
-	defer a.loading.Unlock()
-	old := a.state.Load()
-	roles, err := a.read(old, m.Roles)
-	if err != nil {
-		return err
-	}
-	next := newState()
-	next.members, next.groups, next.roles = members, old.groups, roles
-	a.state.Store(next)
-	return nil
+	return a.take(m.Roles, func(next *state) { next.members, next.limits = members, limits })
 }
 
-// LoadGroups takes new group mappings and roles.
+// LoadGroups replaces the group mappings and roles.
 func (a *Authorizer) LoadGroups(text []byte) error {
 	var m groupMap
 	if err := json.Unmarshal(text, &m); err != nil {
 		return fmt.Errorf("reading the group mappings of authorizer [%s]: %w", a.name, err)
 	}
 	if m.Groups == nil || m.Roles == nil {
-		return fault.InvalidInput("The group mappings of authorizer [%s] lack [groupMappingMap] or [roleMap]", a.name)
+		return fault.InvalidInput("The group mappings of authorizer [%s] do not have [groupMappingMap] or [roleMap]", a.name)
 	}
 	groups := make([]mapping, 0, len(m.Groups))
 	for _, name := range Names(m.Groups) {
 		g := m.Groups[name]
 		p, err := parseGroupPattern(g.Pattern)
 		if err != nil {
-			a.o.Log.Warn("skipping a group mapping whose pattern is not valid", "authorizer", a.name, "groupMapping", name)
+			a.o.Log.Warn("skipping a group mapping with an invalid pattern", "authorizer", a.name, "groupMapping", name)
 			continue
 		}
 		groups = append(groups, mapping{p, g.Roles})
 	}
+	return a.take(m.Roles, func(next *state) { next.groups = groups })
+}
+
+// take replaces the roles, and what change does beside them. What was decided before is forgotten.
+func (a *Authorizer) take(serialized map[string]json.RawMessage, change func(next *state)) error {
 	a.loading.Lock()
 	defer a.loading.Unlock()
 	old := a.state.Load()
-	roles, err := a.read(old, m.Roles)
+	roles, err := a.read(old, serialized)
 	if err != nil {
 		return err
 	}
 	next := newState()
-	next.members, next.groups, next.roles = old.members, groups, roles
+	next.members, next.groups, next.roles, next.limits = old.members, old.groups, roles, old.limits
+	change(next)
+	next.limit()
 	a.state.Store(next)
 	return nil
 }
@@ -266,7 +292,7 @@ func (a *Authorizer) read(old *state, texts map[string]json.RawMessage) (map[str
 		if err := json.Unmarshal(text, &role); err != nil {
 			return nil, fmt.Errorf("reading role [%s] of authorizer [%s]: %w", name, a.name, err)
 		}
-		out[name] = &grants{name: name, text: text, permissions: role.Permissions, log: a.o.Log}
+		out[name] = &grants{name: name, text: text, permissions: role.Permissions, limits: role.Limits, log: a.o.Log}
 	}
 	return out, nil
 }
@@ -277,6 +303,7 @@ type grants struct {
 	name        string
 	text        []byte
 	permissions []Permission
+	limits      auth.Limits
 	log         *slog.Logger
 
 	once sync.Once
@@ -311,7 +338,7 @@ func (g *grants) compile() {
 	for _, p := range g.permissions {
 		c, err := compile(p.Resource.Name)
 		if err != nil { // it was refused when it was set, so another release has written it
-			g.log.Warn("skipping a permission whose pattern does not compile", "role", g.name, "pattern", p.Resource.Name, "error", err)
+			g.log.Warn("skipping a permission with an invalid pattern", "role", g.name, "pattern", p.Resource.Name, "error", err)
 			continue
 		}
 		s := subject{p.Resource.Kind, p.Action}

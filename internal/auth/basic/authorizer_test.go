@@ -61,15 +61,18 @@ func TestDecide(t *testing.T) {
 	}
 	a := decider(t, AuthorizerOptions{}, Policy{
 		Users: map[string]Member{
-			"admin": {"admin", []string{"all"}}, "bob": {"bob", []string{"wiki", "gone"}}, "ann": {"ann", []string{}},
-			"eve": {"eve", []string{"many", "state"}},
+			"admin": {Name: "admin", Roles: []string{"all"}}, "bob": {Name: "bob", Roles: []string{"wiki", "gone"}},
+			"ann": {Name: "ann", Roles: []string{}},
+			"eve": {Name: "eve", Roles: []string{"many", "state"}},
 		},
 		Roles: map[string]Role{
-			"all": {"all", []Permission{permission(auth.Datasource, ".*", auth.Read), permission(auth.Datasource, ".*", auth.Write)}},
-			"wiki": {"wiki", []Permission{
+			"all": {Name: "all", Permissions: []Permission{
+				permission(auth.Datasource, ".*", auth.Read), permission(auth.Datasource, ".*", auth.Write),
+			}},
+			"wiki": {Name: "wiki", Permissions: []Permission{
 				permission(auth.Datasource, "wiki", auth.Read), permission(auth.Datasource, "log|audit", auth.Write), permission("NEW", "x", auth.Read),
 			}},
-			"state": {"state", []Permission{permission(auth.State, "STATE", auth.Read)}},
+			"state": {Name: "state", Permissions: []Permission{permission(auth.State, "STATE", auth.Read)}},
 			"many":  many,
 		},
 	})
@@ -135,7 +138,7 @@ func TestDecisionsNeedRoles(t *testing.T) {
 
 func TestRolesOfGroups(t *testing.T) {
 	policy := Policy{
-		Users: map[string]Member{"bob": {"bob", []string{"own"}}},
+		Users: map[string]Member{"bob": {Name: "bob", Roles: []string{"own"}}},
 		Groups: map[string]GroupMapping{
 			"a": {"a", "cn=analysts,ou=groups,dc=corp", []string{"analyst"}}, "g": {"g", "*,ou=groups,dc=corp", []string{"staff"}},
 			"w": {"w", "*", []string{"never"}}, "d": {"d", "cn=admins,*", []string{"admin"}},
@@ -179,12 +182,13 @@ func TestRules(t *testing.T) {
 	for _, more := range [][]Permission{nil, filler} {
 		a := decider(t, AuthorizerOptions{}, Policy{
 			Users: map[string]Member{
-				"one": {"one", []string{"eu"}}, "two": {"two", []string{"eu", "us"}}, "all": {"all", []string{"eu", "whole"}},
+				"one": {Name: "one", Roles: []string{"eu"}}, "two": {Name: "two", Roles: []string{"eu", "us"}},
+				"all": {Name: "all", Roles: []string{"eu", "whole"}},
 			},
 			Roles: map[string]Role{
-				"eu":    {"eu", slices.Concat(more, []Permission{limit("orders.*", "region = 'eu'")})},
-				"us":    {"us", slices.Concat(more, []Permission{limit("orders", "region = 'us'"), limit(".*", "FALSE")})},
-				"whole": {"whole", slices.Concat(more, []Permission{permission(auth.Datasource, "orders", auth.Read)})},
+				"eu":    {Name: "eu", Permissions: slices.Concat(more, []Permission{limit("orders.*", "region = 'eu'")})},
+				"us":    {Name: "us", Permissions: slices.Concat(more, []Permission{limit("orders", "region = 'us'"), limit(".*", "FALSE")})},
+				"whole": {Name: "whole", Permissions: slices.Concat(more, []Permission{permission(auth.Datasource, "orders", auth.Read)})},
 			},
 		})
 		for user, want := range map[string][]*auth.Rule{
@@ -208,9 +212,9 @@ func TestUsersOfManyRoles(t *testing.T) {
 	for i := range 30 {
 		name := fmt.Sprintf("r%d", i)
 		names = append(names, name)
-		p.Roles[name] = Role{name, []Permission{permission(auth.Datasource, fmt.Sprintf("t%d", i), auth.Read)}}
+		p.Roles[name] = Role{Name: name, Permissions: []Permission{permission(auth.Datasource, fmt.Sprintf("t%d", i), auth.Read)}}
 	}
-	p.Users["bob"], p.Users["ann"] = Member{"bob", names}, Member{"ann", names[:20]}
+	p.Users["bob"], p.Users["ann"] = Member{Name: "bob", Roles: names}, Member{Name: "ann", Roles: names[:20]}
 	a := decider(t, AuthorizerOptions{}, p)
 	check := func(user, table string, want bool) {
 		t.Helper()
@@ -226,7 +230,7 @@ func TestUsersOfManyRoles(t *testing.T) {
 		t.Errorf("writing: %+v, %v", got, err)
 	}
 	delete(p.Roles, "r25")
-	p.Users["ann"] = Member{"ann", names}
+	p.Users["ann"] = Member{Name: "ann", Roles: names}
 	load(t, a, p)
 	check("bob", "t25", false) // what was remembered before does not count
 	check("ann", "t24", true)
@@ -235,15 +239,15 @@ func TestUsersOfManyRoles(t *testing.T) {
 // TestRolesThatStayKeepTheirPatterns sees that a change of one role compiles nothing of another.
 func TestRolesThatStayKeepTheirPatterns(t *testing.T) {
 	p := Policy{
-		Users: map[string]Member{"bob": {"bob", []string{"a", "b"}}},
+		Users: map[string]Member{"bob": {Name: "bob", Roles: []string{"a", "b"}}},
 		Roles: map[string]Role{
-			"a": {"a", []Permission{permission(auth.Datasource, "a.*", auth.Read)}},
-			"b": {"b", []Permission{permission(auth.Datasource, "b.*", auth.Read)}},
+			"a": {Name: "a", Permissions: []Permission{permission(auth.Datasource, "a.*", auth.Read)}},
+			"b": {Name: "b", Permissions: []Permission{permission(auth.Datasource, "b.*", auth.Read)}},
 		},
 	}
 	a := decider(t, AuthorizerOptions{}, p)
 	before := a.state.Load().roles
-	p.Roles["b"] = Role{"b", []Permission{permission(auth.Datasource, "c.*", auth.Read)}}
+	p.Roles["b"] = Role{Name: "b", Permissions: []Permission{permission(auth.Datasource, "c.*", auth.Read)}}
 	load(t, a, p)
 	after := a.state.Load().roles
 	if before["a"] != after["a"] || before["b"] == after["b"] {
@@ -258,9 +262,11 @@ func TestRolesThatStayKeepTheirPatterns(t *testing.T) {
 
 func TestPatternsOfOtherReleasesAreSkipped(t *testing.T) {
 	a := decider(t, AuthorizerOptions{}, Policy{
-		Users: map[string]Member{"bob": {"bob", []string{"a"}}},
+		Users: map[string]Member{"bob": {Name: "bob", Roles: []string{"a"}}},
 		Roles: map[string]Role{
-			"a": {"a", []Permission{permission(auth.Datasource, "(?=a)", auth.Read), permission(auth.Datasource, "b", auth.Read)}},
+			"a": {Name: "a", Permissions: []Permission{
+				permission(auth.Datasource, "(?=a)", auth.Read), permission(auth.Datasource, "b", auth.Read),
+			}},
 		},
 	})
 	for table, want := range map[string]bool{"a": false, "(?=a)": false, "b": true} {
@@ -284,12 +290,12 @@ func BenchmarkDecide(b *testing.B) {
 		}
 		for i := range roles {
 			role := fmt.Sprintf("role%d", i)
-			p.Roles[role] = Role{role, list[:1]}
+			p.Roles[role] = Role{Name: role, Permissions: list[:1]}
 		}
-		p.Roles["asked"] = Role{"asked", list}
+		p.Roles["asked"] = Role{Name: "asked", Permissions: list}
 		for i := range users {
 			user := fmt.Sprintf("user%d", i)
-			p.Users[user] = Member{user, []string{fmt.Sprintf("role%d", i%roles), "asked"}}
+			p.Users[user] = Member{Name: user, Roles: []string{fmt.Sprintf("role%d", i%roles), "asked"}}
 		}
 		a := decider(b, AuthorizerOptions{}, p)
 		ask := func(b *testing.B, user, table string) {
@@ -317,11 +323,11 @@ func BenchmarkLoad(b *testing.B) {
 	p := Policy{Users: map[string]Member{}, Groups: map[string]GroupMapping{}, Roles: map[string]Role{}}
 	for i := range 10_000 {
 		role := fmt.Sprintf("role%d", i)
-		p.Roles[role] = Role{role, []Permission{permission(auth.Datasource, role+".*", auth.Read)}}
+		p.Roles[role] = Role{Name: role, Permissions: []Permission{permission(auth.Datasource, role+".*", auth.Read)}}
 	}
 	for i := range 100_000 {
 		user := fmt.Sprintf("user%d", i)
-		p.Users[user] = Member{user, []string{fmt.Sprintf("role%d", i%10_000)}}
+		p.Users[user] = Member{Name: user, Roles: []string{fmt.Sprintf("role%d", i%10_000)}}
 	}
 	a := decider(b, AuthorizerOptions{}, p)
 	text, err := p.SerializedUsers()

@@ -14,8 +14,8 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// Credential is how a password is stored: PBKDF2 with HMAC-SHA512, and a verifier by which the
-// PostgreSQL wire asks for the password without seeing it.
+// Credential is the stored form of a password: PBKDF2 with HMAC-SHA512, and a verifier with which
+// the PostgreSQL protocol verifies the password without receiving it.
 type Credential struct {
 	Salt       []byte `json:"salt"`
 	Hash       []byte `json:"hash"`
@@ -41,7 +41,7 @@ const (
 	maxScramIterations = 600_000
 )
 
-// NewCredential returns what is stored of a password.
+// NewCredential returns the stored form of a password.
 func NewCredential(password string, iterations int) (*Credential, error) {
 	switch {
 	case password == "":

@@ -328,24 +328,28 @@ func TestManyLogInAtOnce(t *testing.T) {
 func TestParseHeader(t *testing.T) {
 	encode := func(text string) string { return base64.StdEncoding.EncodeToString([]byte(text)) }
 	for header, want := range map[string]string{
-		"":                                 "0",
-		"Basic":                            "0",
-		"Basic ":                           "0",
-		"Bearer abc.def":                   "0",
-		"Basic" + encode("bob:p"):          "0",
-		"Basic " + encode("bob:p"):         "4 bob p",
-		"basic " + encode("bob:p"):         "4 bob p",
-		"BASIC " + encode("bob:p"):         "4 bob p",
-		"Basic  " + encode("bob:p"):        "4 bob p",
-		"Basic " + encode("bob:p:q:"):      "4 bob p:q:",
-		"Basic " + encode("bob:"):          "4 bob ",
-		"Basic " + encode(":p"):            "4  p",
-		"Basic " + encode("ünal:пароль"):   "4 ünal пароль",
-		"Basic " + encode("bob"):           "1",
-		"Basic !!!!":                       "1",
-		"Basic " + encode("bob:p") + "?":   "1",
-		"Basic Ym9iOnA":                    "4 bob p", // without padding
-		"Basic " + encode("bob\xff:p\xfe"): "1",
+		"":                               "0",
+		"Basic":                          "0",
+		"Basic ":                         "0",
+		"Bearer abc.def":                 "0",
+		"Basic" + encode("bob:p"):        "0",
+		"Basic " + encode("bob:p"):       "4 bob p",
+		"basic " + encode("bob:p"):       "4 bob p",
+		"BASIC " + encode("bob:p"):       "4 bob p",
+		"Basic  " + encode("bob:p"):      "4 bob p",
+		"Basic " + encode("bob:p:q:"):    "4 bob p:q:",
+		"Basic " + encode("bob:"):        "4 bob ",
+		"Basic " + encode(":p"):          "4  p",
+		"Basic " + encode("ünal:пароль"): "4 ünal пароль",
+		"Basic " + encode("bob"):         "1",
+		"Basic !!!!":                     "1",
+		"Basic " + encode("bob:p") + "?": "1",
+		"Basic Ym9iOnA":                  "4 bob p", // without padding
+		// What is not UTF-8 is Latin-1.
+		"Basic " + encode("bob\xff:p\xfe"):          "4 bobÿ pþ",
+		"Basic " + encode("j\xfcrg:stra\xdfe:\xe9"): "4 jürg straße:é",
+		"Basic " + encode("j\xfcrg:\xc3\xbc"):       "4 jürg Ã¼", // all of it
+		"Basic " + encode("bob\xff"):                "1",
 	} {
 		user, password, outcome := ParseHeader(header)
 		got := fmt.Sprint(outcome)

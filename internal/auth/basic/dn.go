@@ -125,7 +125,7 @@ func parseGroupPattern(text string) (groupPattern, error) {
 		p.below, rest = true, after
 	} else if before, found := strings.CutSuffix(rest, "*"); found {
 		if before, found = strings.CutSuffix(strings.TrimRight(before, " "), ","); !found {
-			return bad(errors.New("a name and a comma must stand before the asterisk"))
+			return bad(errors.New("a name and a comma must precede the asterisk"))
 		}
 		p.above, rest = true, before
 	}

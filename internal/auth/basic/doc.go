@@ -1,8 +1,8 @@
-// Package basic keeps users with passwords, and the roles that say what they may do.
+// Package basic stores users with passwords, and the roles that define their permissions.
 //
-// An Authenticator verifies the passwords of its users, an Authorizer decides by its roles. Both
-// answer from maps in memory. A Keeper per name changes what is stored, by compare-and-swap on
-// whole maps, and a Follower loads the maps of the processes that can't read the store:
+// An Authenticator verifies the passwords of its users, and an Authorizer decides by its roles.
+// Both use maps in memory. For each name, a Keeper changes the stored map by compare-and-swap, and
+// a Follower loads the maps in processes that cannot read the store:
 //
 //	endpoints ─► Users, Roles ─► Store (the settings of the metastore)
 //	                               │ Coordinators read it themselves
@@ -12,13 +12,13 @@
 //	                ▼ Load
 //	      Authenticator, Authorizer ─► internal/auth
 //
-// What is stored:
+// Stored documents:
 //
 //	basic_authentication_<name>_users          {"bob":{"name":"bob","credentials":{..}}}
 //	basic_authorization_<name>_users           {"bob":{"name":"bob","roles":["analyst"]}}
 //	basic_authorization_<name>_groupMappings   {"s":{"name":"s","groupPattern":"..","roles":[..]}}
 //	basic_authorization_<name>_roles           {"analyst":{"name":"analyst","permissions":[..]}}
 //
-// The rules are in spec/security.md, sections 2, 3, 5 and 6. The endpoints are in
-// internal/api/security, directories in internal/auth/ldap.
+// docs/security.md describes the rules. The endpoints are in internal/api/security, directories in
+// internal/auth/ldap.
 package basic

@@ -8,32 +8,33 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// Entry is what is known of a user beside the name.
+// Entry is the information about a user besides the name.
 type Entry struct {
-	// Groups are the distinguished names of the user's groups, Attributes what its entry says.
+	// Groups are the distinguished names of the user's groups. Attributes are the attributes of the
+	// user's entry.
 	Groups     []string
 	Attributes map[string][]string
 }
 
 // Validator verifies the passwords of users. It is safe for concurrent use.
 type Validator interface {
-	// Validate tells whether a password is that of a user: Unknown, Wrong or Right. Peer is the host
-	// that the attempt comes from. An error says that nothing can be told; fault.Unavailable becomes
+	// Validate verifies the password of a user and returns Unknown, Wrong or Right. peer is the host
+	// of the client. An error means that the password can't be verified; fault.Unavailable becomes
 	// status 503.
 	Validate(ctx context.Context, user, password, peer string) (Outcome, Entry, error)
 }
 
-// Filter reads the basic credentials of requests and has them validated.
+// Filter parses the basic credentials of requests and validates them.
 type Filter struct {
-	// Name is that of the authenticator, Authorizer the one that decides for its users.
+	// Name is the name of the authenticator, Authorizer the authorizer of its users.
 	Name, Authorizer string
-	// PassOn has requests of unknown users go on to the next authenticator.
+	// PassOn passes requests of unknown users on to the next authenticator.
 	PassOn    bool
 	Validator Validator
 }
 
-// Authenticate implements auth.Authenticator. What it says does not tell unknown users from wrong
-// passwords.
+// Authenticate implements auth.Authenticator. Its errors do not distinguish unknown users from
+// wrong passwords.
 func (f *Filter) Authenticate(ctx context.Context, r *auth.Request) (*auth.Identity, error) {
 	user, password, outcome := ParseHeader(r.Header.Get("Authorization"))
 	switch outcome {

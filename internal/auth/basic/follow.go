@@ -17,15 +17,15 @@ import (
 	"github.com/hengedb/henge/internal/durable"
 )
 
-// Part is a serialized map that processes follow.
+// Part is a serialized map that processes replicate.
 type Part struct {
-	// Name is that of the authenticator or authorizer.
+	// Name is the name of the authenticator or authorizer.
 	Name string
-	// Path is where the leading Coordinator gives the map, and Listen where other processes take it.
+	// Path is where the leading Coordinator serves the map. Listen is where other processes accept it.
 	Path, Listen string
-	// Snapshot is the name of the file in which the map is kept for the next start.
+	// Snapshot is the name of the file that stores the map for the next start.
 	Snapshot string
-	// Load takes the map.
+	// Load loads the map.
 	Load func(text []byte) error
 
 	// taking is held while the map is fetched or taken, so that an answer that was on its way while a
@@ -38,10 +38,10 @@ type Part struct {
 	}
 }
 
-// Base is where the endpoints of users and roles are.
+// Base is the path of the endpoints of users and roles.
 const Base = "/service-ext/basic-security"
 
-// Parts returns what is followed of an authenticator.
+// Parts returns the maps of an authenticator.
 func (a *Authenticator) Parts() []*Part {
 	const base = Base + "/authentication"
 	return []*Part{{
@@ -50,7 +50,7 @@ func (a *Authenticator) Parts() []*Part {
 	}}
 }
 
-// Parts returns what is followed of an authorizer: first its users, then its group mappings.
+// Parts returns the maps of an authorizer: first its users, then its group mappings.
 func (a *Authorizer) Parts() []*Part {
 	const base = Base + "/authorization"
 	return []*Part{{
@@ -62,37 +62,37 @@ func (a *Authorizer) Parts() []*Part {
 	}}
 }
 
-// Text returns the map that is loaded, with the tag that names it; nil: none is.
+// Text returns the loaded map with its tag; nil: none is loaded.
 func (p *Part) Text() (text []byte, tag string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.mu.text, p.mu.tag
 }
 
-// Tag returns what names a map: equal maps have equal tags.
+// Tag returns the tag of a map. Equal maps have equal tags.
 func Tag(text []byte) string {
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:])
 }
 
-// FollowerOptions say where maps come from.
+// FollowerOptions are the settings of a Follower.
 type FollowerOptions struct {
 	Parts []*Part
-	// Fetch asks for a map. Text is nil if it still is the one that tag names.
+	// Fetch requests a map. The returned text is nil if tag is still current.
 	Fetch func(ctx context.Context, p *Part, tag string) (text []byte, err error)
 	// Changed, if not nil, returns a channel that is closed when a map may have changed.
 	Changed func() <-chan struct{}
-	// Directory is where snapshots are kept; "": there are none.
+	// Directory is the directory of snapshots; "": there are none.
 	Directory string
-	// Period is the time between two rounds, and Delay the longest random time that is added.
+	// Period is the time between two rounds, and Delay the maximum random time that is added.
 	Period, Delay time.Duration
-	// Retries is how often a fetch is tried again in one round.
+	// Retries is how often a fetch is retried in one round.
 	Retries int
 	Clock   clock.Clock
 	Log     *slog.Logger
 }
 
-// Follower keeps maps loaded. It is safe for concurrent use.
+// Follower keeps maps up to date. It is safe for concurrent use.
 type Follower struct {
 	o FollowerOptions
 
@@ -110,13 +110,13 @@ const (
 	untilSnapshot = 3
 )
 
-// NewFollower returns a follower that has loaded nothing yet.
+// NewFollower returns a follower that has not loaded any map.
 func NewFollower(o FollowerOptions) *Follower { return &Follower{o: o, loaded: make(chan struct{})} }
 
 // Loaded returns a channel that is closed when every map was loaded once.
 func (f *Follower) Loaded() <-chan struct{} { return f.loaded }
 
-// Run keeps the maps loaded until ctx is done.
+// Run keeps the maps up to date until ctx is done.
 func (f *Follower) Run(ctx context.Context) error {
 	f.begin(ctx)
 	for first := true; ctx.Err() == nil; first = false {
@@ -147,7 +147,7 @@ func (f *Follower) begin(ctx context.Context) {
 		}
 		if try == untilSnapshot {
 			f.restore(ctx)
-			f.o.Log.WarnContext(ctx, "users and roles can't be fetched; trying again each second", "error", err)
+			f.o.Log.WarnContext(ctx, "failed to fetch users and roles; retrying every second", "error", err)
 		}
 		pause := retryPause
 		if try < untilSnapshot {
@@ -165,14 +165,14 @@ func (f *Follower) round(ctx context.Context) {
 			return
 		}
 		if try >= f.o.Retries {
-			f.o.Log.WarnContext(ctx, "users and roles can't be fetched; keeping those that are loaded", "error", err)
+			f.o.Log.WarnContext(ctx, "failed to fetch users and roles; using the loaded ones", "error", err)
 			return
 		}
 		_ = f.o.Clock.Sleep(ctx, retryPause) // the loop looks why
 	}
 }
 
-// Refresh fetches every map once and loads those that have changed.
+// Refresh fetches every map once and loads the maps that have changed.
 func (f *Follower) Refresh(ctx context.Context) error {
 	var errs []error
 	for _, p := range f.o.Parts {
@@ -224,7 +224,7 @@ func (f *Follower) take(ctx context.Context, p *Part, text []byte) error {
 		return nil
 	}
 	if err := f.save(p, text); err != nil {
-		f.o.Log.WarnContext(ctx, "a snapshot of users and roles could not be written", "file", p.Snapshot, "error", err)
+		f.o.Log.WarnContext(ctx, "failed to write the snapshot of users and roles", "file", p.Snapshot, "error", err)
 	}
 	return nil
 }
@@ -257,9 +257,9 @@ func (f *Follower) restore(ctx context.Context) {
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 		case err != nil:
-			f.o.Log.WarnContext(ctx, "a snapshot of users and roles could not be read", "file", p.Snapshot, "error", err)
+			f.o.Log.WarnContext(ctx, "failed to read the snapshot of users and roles", "file", p.Snapshot, "error", err)
 		default:
-			f.o.Log.InfoContext(ctx, "users and roles come from a snapshot until the Coordinator answers", "file", p.Snapshot)
+			f.o.Log.InfoContext(ctx, "using the snapshot of users and roles until the Coordinator responds", "file", p.Snapshot)
 		}
 	}
 	f.note()

@@ -7,7 +7,7 @@ const (
 	// more keep a core busy for seconds.
 	minIterations = 1000
 	maxIterations = 10_000_000
-	// DefaultIterations are those of passwords that are set without a number: about 10 ms.
+	// DefaultIterations is the default number of iterations for new passwords: about 10 ms.
 	DefaultIterations = 10_000
 
 	// cachedVerifications and cachedFor bound the passwords that are known to be right.
@@ -36,7 +36,7 @@ const (
 	// the groups whose roles it remembers.
 	cachedDecisions = 1 << 16
 
-	// MaxMapBytes bounds the serialized maps that a process takes from another: some hundred
-	// thousand users.
+	// MaxMapBytes is the maximum size of a serialized map that a process accepts from another process:
+	// some hundred thousand users.
 	MaxMapBytes = 256 << 20
 )

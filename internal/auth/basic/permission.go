@@ -12,10 +12,11 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// Permission grants an action on the resources of one type whose whole name matches a pattern.
+// Permission grants an action on the resources of one type whose names match a pattern. The pattern
+// must match the whole name.
 type Permission struct {
 	auth.Need
-	// Policy limits what a grant to read shows; nil: it shows all.
+	// Policy is the rule that restricts a grant of read access; nil: unrestricted.
 	Policy *auth.Rule
 }
 
@@ -37,12 +38,12 @@ func (p Permission) simple() simplePermission {
 	return simplePermission{&resource, p.Action, p.Policy}
 }
 
-// MarshalJSON writes the form that is stored and shown.
+// MarshalJSON returns the form that is stored and shown.
 func (p Permission) MarshalJSON() ([]byte, error) {
 	return marshal(fullPermission{p.simple(), p.Resource.Name})
 }
 
-// UnmarshalJSON reads the stored form.
+// UnmarshalJSON parses the stored form.
 func (p *Permission) UnmarshalJSON(text []byte) error {
 	var full fullPermission
 	if err := json.Unmarshal(text, &full); err != nil {
@@ -65,8 +66,8 @@ func marshal(v any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
-// ParsePermissions reads the list that a caller sends. Both forms are taken, so that what is shown
-// can be sent back. JSON null is an empty list.
+// ParsePermissions parses a list of permissions from a request. It accepts both forms, so that
+// clients can send back what they received. JSON null is an empty list.
 func ParsePermissions(text []byte) ([]Permission, error) {
 	var list []json.RawMessage
 	if err := json.Unmarshal(text, &list); err != nil {

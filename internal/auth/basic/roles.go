@@ -10,26 +10,30 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// Member is a user as an authorizer knows it.
+// Member is a user of an authorizer.
 type Member struct {
 	Name  string   `json:"name"`
 	Roles []string `json:"roles"`
+	// Limits are the user's own limits; nil: the limits of the roles apply.
+	Limits auth.Limits `json:"limits,omitempty"`
 }
 
 // Role is a named list of permissions.
 type Role struct {
 	Name        string       `json:"name"`
 	Permissions []Permission `json:"permissions"`
+	// Limits are the limits of each user with the role.
+	Limits auth.Limits `json:"limits,omitempty"`
 }
 
-// GroupMapping gives roles to the members of directory groups.
+// GroupMapping grants roles to the members of directory groups.
 type GroupMapping struct {
 	Name    string   `json:"name"`
 	Pattern string   `json:"groupPattern"`
 	Roles   []string `json:"roles"`
 }
 
-// Policy is all that an authorizer knows: who has which roles, and what these allow.
+// Policy is the data of an authorizer: who has which roles, and the permissions of the roles.
 type Policy struct {
 	Users  map[string]Member
 	Groups map[string]GroupMapping
@@ -40,7 +44,7 @@ type Policy struct {
 // concurrent use.
 type Roles struct{ keeper }
 
-// The places of the documents of Roles.
+// The names of the documents of Roles.
 const (
 	usersKey = iota
 	groupsKey
@@ -56,7 +60,7 @@ func NewRoles(store Store, name string, c clock.Clock) *Roles {
 	return r
 }
 
-// All returns what is stored.
+// All returns the stored policy.
 func (r *Roles) All(ctx context.Context) (Policy, error) {
 	stored, err := r.store.Read(ctx, r.keys...)
 	if err != nil {
@@ -94,6 +98,17 @@ func (p Policy) Role(name string) (Role, error) {
 	return r, nil
 }
 
+// changeRole changes a role that is there.
+func (p Policy) changeRole(name string, f func(*Role)) error {
+	r, err := p.Role(name)
+	if err != nil {
+		return err
+	}
+	f(&r)
+	p.Roles[name] = r
+	return nil
+}
+
 // Group returns a group mapping.
 func (p Policy) Group(name string) (GroupMapping, error) {
 	g, found := p.Groups[name]
@@ -103,7 +118,7 @@ func (p Policy) Group(name string) (GroupMapping, error) {
 	return g, nil
 }
 
-// Having returns the users and the group mappings that have a role, sorted.
+// Having returns the sorted names of the users and the group mappings that have a role.
 func (p Policy) Having(role string) (users, groups []string) {
 	users, groups = []string{}, []string{}
 	for _, name := range Names(p.Users) {
@@ -119,7 +134,7 @@ func (p Policy) Having(role string) (users, groups []string) {
 	return users, groups
 }
 
-// Named returns those of some roles that there are, sorted by name.
+// Named returns the existing roles with these names, sorted by name.
 func (p Policy) Named(names []string) []Role {
 	out := []Role{}
 	for _, name := range slices.Sorted(slices.Values(names)) {
@@ -163,7 +178,7 @@ func (r *Roles) CreateRole(ctx context.Context, by *Author, name string) error {
 	})
 }
 
-// DeleteRole removes a role, also from all users and group mappings.
+// DeleteRole removes a role, and removes it from all users and group mappings.
 func (r *Roles) DeleteRole(ctx context.Context, by *Author, name string) error {
 	return r.change(ctx, by, "Delete role["+name+"]", "delete role["+name+"]", func(p Policy) error {
 		if _, err := p.Role(name); err != nil {
@@ -172,7 +187,9 @@ func (r *Roles) DeleteRole(ctx context.Context, by *Author, name string) error {
 		delete(p.Roles, name)
 		users, groups := p.Having(name)
 		for _, u := range users {
-			p.Users[u] = Member{Name: u, Roles: without(p.Users[u].Roles, name)}
+			member := p.Users[u]
+			member.Roles = without(member.Roles, name)
+			p.Users[u] = member
 		}
 		for _, g := range groups {
 			mapping := p.Groups[g]
@@ -183,7 +200,7 @@ func (r *Roles) DeleteRole(ctx context.Context, by *Author, name string) error {
 	})
 }
 
-// Grant gives a role to a user.
+// Grant grants a role to a user.
 func (r *Roles) Grant(ctx context.Context, by *Author, user, role string) error {
 	what := "role[" + role + "] to user[" + user + "]"
 	return r.change(ctx, by, "Assign "+what, "assign "+what, func(p Policy) error {
@@ -194,12 +211,13 @@ func (r *Roles) Grant(ctx context.Context, by *Author, user, role string) error 
 		if slices.Contains(u.Roles, role) {
 			return fault.InvalidInput("User [%s] already has role [%s].", user, role)
 		}
-		p.Users[user] = Member{Name: user, Roles: with(u.Roles, role)}
+		u.Roles = with(u.Roles, role)
+		p.Users[user] = u
 		return nil
 	})
 }
 
-// Revoke takes a role from a user.
+// Revoke revokes a role from a user.
 func (r *Roles) Revoke(ctx context.Context, by *Author, user, role string) error {
 	what := "role[" + role + "] from user[" + user + "]"
 	return r.change(ctx, by, "Unassign "+what, "unassign "+what, func(p Policy) error {
@@ -210,7 +228,8 @@ func (r *Roles) Revoke(ctx context.Context, by *Author, user, role string) error
 		if !slices.Contains(u.Roles, role) {
 			return fault.InvalidInput("User [%s] does not have role [%s].", user, role)
 		}
-		p.Users[user] = Member{Name: user, Roles: without(u.Roles, role)}
+		u.Roles = without(u.Roles, role)
+		p.Users[user] = u
 		return nil
 	})
 }
@@ -235,10 +254,36 @@ func (r *Roles) SetPermissions(ctx context.Context, by *Author, role string, per
 	}
 	text := "Set permissions" + string(shown) + " for role[" + role + "]"
 	return r.change(ctx, by, text, "set permissions for role["+role+"]", func(p Policy) error {
-		if _, err := p.Role(role); err != nil {
+		return p.changeRole(role, func(of *Role) { of.Permissions = permissions })
+	})
+}
+
+// SetRoleLimits replaces the limits of a role; no limits: the role does not limit its users.
+func (r *Roles) SetRoleLimits(ctx context.Context, by *Author, role string, limits auth.Limits) error {
+	shown, err := marshal(limits)
+	if err != nil {
+		return err
+	}
+	text := "Set limits" + string(shown) + " for role[" + role + "]"
+	return r.change(ctx, by, text, "set limits for role["+role+"]", func(p Policy) error {
+		return p.changeRole(role, func(of *Role) { of.Limits = limits })
+	})
+}
+
+// SetUserLimits replaces the limits of a user, which override the limits of the roles.
+func (r *Roles) SetUserLimits(ctx context.Context, by *Author, user string, limits auth.Limits) error {
+	shown, err := marshal(limits)
+	if err != nil {
+		return err
+	}
+	text := "Set limits" + string(shown) + " for user[" + user + "]"
+	return r.change(ctx, by, text, "set limits for user["+user+"]", func(p Policy) error {
+		of, err := p.User(user)
+		if err != nil {
 			return err
 		}
-		p.Roles[role] = Role{Name: role, Permissions: permissions}
+		of.Limits = limits
+		p.Users[user] = of
 		return nil
 	})
 }
@@ -269,7 +314,7 @@ func (r *Roles) DeleteGroup(ctx context.Context, by *Author, name string) error 
 	})
 }
 
-// GrantGroup gives a role to a group mapping.
+// GrantGroup grants a role to a group mapping.
 func (r *Roles) GrantGroup(ctx context.Context, by *Author, name, role string) error {
 	what := "role[" + role + "] to groupMapping[" + name + "]"
 	return r.change(ctx, by, "Assign "+what, "assign "+what, func(p Policy) error {
@@ -286,7 +331,7 @@ func (r *Roles) GrantGroup(ctx context.Context, by *Author, name, role string) e
 	})
 }
 
-// RevokeGroup takes a role from a group mapping.
+// RevokeGroup revokes a role from a group mapping.
 func (r *Roles) RevokeGroup(ctx context.Context, by *Author, name, role string) error {
 	what := "role[" + role + "] from groupMapping[" + name + "]"
 	return r.change(ctx, by, "Unassign "+what, "unassign "+what, func(p Policy) error {
@@ -310,20 +355,20 @@ func (r *Roles) groupAndRole(p Policy, name, role string) (GroupMapping, error) 
 	return p.Group(name)
 }
 
-// Initial is what an authorizer has from its first start on.
+// Initial contains the users, roles and mappings that an authorizer has from its first start on.
 type Initial struct {
-	// Users are given their roles; a user that is there keeps those that it has.
+	// Users are the users with their initial roles. An existing user keeps its roles.
 	Users map[string][]string
-	// Full are roles with every permission.
+	// Full are the roles with all permissions.
 	Full []string
-	// Widened are those of them that get the permissions of new types of resources when they are
-	// there already.
+	// Widened are the roles of Full that receive the permissions on new resource types if the roles
+	// already exist.
 	Widened []string
-	// Groups are given their roles likewise.
+	// Groups are the group mappings with their initial roles.
 	Groups []GroupMapping
 }
 
-// Ensure writes what is missing of the users, roles and mappings that an authorizer begins with.
+// Ensure creates the missing initial users, roles and mappings of an authorizer.
 func (r *Roles) Ensure(ctx context.Context, o Initial) error {
 	for _, g := range o.Groups {
 		if _, err := parseGroupPattern(g.Pattern); err != nil {

@@ -12,13 +12,46 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// ScramMechanism is the name of what a ScramServer plays.
-const ScramMechanism = "SCRAM-SHA-256"
+// ScramMechanism is the name of the mechanism of a ScramServer. ScramPlus is the name with channel
+// binding.
+const (
+	ScramMechanism = "SCRAM-SHA-256"
+	ScramPlus      = ScramMechanism + "-PLUS"
+)
+
+// endPoint is the type of channel binding that is played: the hash of the server's certificate
+// (RFC 5929).
+const endPoint = "tls-server-end-point"
+
+// Channel is the channel that an exchange may be bound to.
+type Channel struct {
+	// EndPoint is the hash of the certificate; nil: ScramPlus was not offered.
+	EndPoint []byte
+	// Bound says that the client has selected ScramPlus.
+	Bound bool
+}
+
+// refusal says why the flag of a client's first message does not go with the channel; "": it does.
+func (c Channel) refusal(flag string) string {
+	switch {
+	case c.Bound && flag != "p="+endPoint:
+		return "it is not bound to the channel as " + endPoint + " says"
+	case c.Bound:
+		return ""
+	case strings.HasPrefix(flag, "p="):
+		return "it is bound to a channel, which was not chosen"
+	case flag == "y" && c.EndPoint != nil: // somebody between has taken the offer away
+		return "it says that channel binding was not offered, which it was"
+	case flag != "n" && flag != "y":
+		return "the header is missing"
+	}
+	return ""
+}
 
 // scramNonceBytes are those that the server adds to the nonce of a client.
 const scramNonceBytes = 18
 
-// ScramServer plays the server's part of SCRAM-SHA-256 (RFC 5802, RFC 7677) for the users of the
+// ScramServer implements the server side of SCRAM-SHA-256 (RFC 5802, RFC 7677) for the users of the
 // credential stores in a chain of authenticators. It is safe for concurrent use.
 type ScramServer struct {
 	filters []*Filter
@@ -40,7 +73,8 @@ func NewScramServer(chain []auth.Authenticator) *ScramServer {
 	return s
 }
 
-// Any tells whether the chain has a credential store, and Whole whether it has nothing else.
+// Any reports whether the chain has a credential store. Whole reports whether it contains only
+// credential stores.
 func (s *ScramServer) Any() bool { return len(s.filters) > 0 }
 
 // Whole is described at Any.
@@ -82,7 +116,7 @@ func (s *ScramServer) mock(user string, iterations int) *Scram {
 	}
 }
 
-// Exchange is one attempt to log in. It belongs to one connection.
+// Exchange is one login attempt. It belongs to one connection.
 type Exchange struct {
 	server     *ScramServer
 	user, peer string
@@ -97,21 +131,18 @@ func badMessage(why string) error {
 	return fault.InvalidInput("A message of the login is malformed: %s", why)
 }
 
-// Begin takes the first message of a client, whose user the door knows: the name in the message
-// does not count. It returns what the client has to prove next. Users that don't exist are asked
-// alike.
-func (s *ScramServer) Begin(user, peer string, first []byte) (x *Exchange, challenge []byte, err error) {
+// Begin processes the first message of a client. The user is known from the protocol; the name in
+// the message is ignored. It returns the challenge for the client. Unknown users receive a
+// challenge, too.
+func (s *ScramServer) Begin(user, peer string, over Channel, first []byte) (x *Exchange, challenge []byte, err error) {
 	x = &Exchange{server: s, user: user, peer: host(peer)}
 	flag, rest, _ := strings.Cut(string(first), ",")
-	switch {
-	case strings.HasPrefix(flag, "p="):
-		return nil, nil, badMessage("it is bound to a channel, which was not offered")
-	case flag != "n" && flag != "y":
-		return nil, nil, badMessage("the header is missing")
+	if why := over.refusal(flag); why != "" {
+		return nil, nil, badMessage(why)
 	}
 	identity, bare, ok := strings.Cut(rest, ",")
 	if !ok || identity != "" {
-		return nil, nil, badMessage("it asks for another identity than that of its user")
+		return nil, nil, badMessage("it requests an identity that differs from its user")
 	}
 	parts := strings.Split(bare, ",")
 	if len(parts) < 2 || !strings.HasPrefix(parts[0], "n=") || !strings.HasPrefix(parts[1], "r=") {
@@ -128,15 +159,17 @@ func (s *ScramServer) Begin(user, peer string, first []byte) (x *Exchange, chall
 	if x.scram = x.at.scram; x.scram == nil {
 		x.scram = mock
 	}
-	x.binding, x.bare = flag+",,", bare
+	if x.binding, x.bare = flag+",,", bare; over.Bound {
+		x.binding += string(over.EndPoint)
+	}
 	x.nonce = own + base64.StdEncoding.EncodeToString(random(scramNonceBytes))
 	x.challenge = "r=" + x.nonce + ",s=" + base64.StdEncoding.EncodeToString(x.scram.Salt) + ",i=" + strconv.Itoa(x.scram.Iterations)
 	return x, []byte(x.challenge), nil
 }
 
-// Finish takes the last message of the client. It returns who the client is, and by what it knows
-// that it talks to the server it meant. A wrong proof is an Unauthorized fault and counts like a
-// wrong password.
+// Finish processes the last message of the client. It returns the identity of the client, and the
+// proof that the client talks to the intended server. A wrong proof is an Unauthorized fault and
+// counts like a wrong password.
 func (x *Exchange) Finish(ctx context.Context, final []byte) (id *auth.Identity, signature []byte, err error) {
 	text := string(final)
 	end := strings.LastIndex(text, ",p=")
@@ -174,8 +207,8 @@ func (x *Exchange) Finish(ctx context.Context, final []byte) (id *auth.Identity,
 // errWrong is the answer to wrong passwords and unknown users.
 var errWrong = fault.Unauthorized("User authentication failed.")
 
-// Still returns nil while the password that was proved is that of the user, for doors whose clients
-// stay.
+// Still returns nil while the verified password is still the password of the user, for protocols
+// with long-lived connections.
 func (x *Exchange) Still() error {
 	now, err := x.server.find(x.user)
 	switch {

@@ -26,6 +26,12 @@ func serverOf(list ...*Authenticator) *ScramServer {
 // final is the last message of a client with a password.
 func final(t *testing.T, challenge, password string) string {
 	t.Helper()
+	return finalOver(t, challenge, password, "n,,")
+}
+
+// finalOver is final of a client that has bound its login to something.
+func finalOver(t *testing.T, challenge, password, binding string) string {
+	t.Helper()
 	parts := strings.Split(challenge, ",")
 	var iterations int
 	if _, err := fmt.Sscanf(parts[2], "i=%d", &iterations); err != nil {
@@ -41,7 +47,7 @@ func final(t *testing.T, challenge, password string) string {
 	}
 	key := mac(salted, "Client Key")
 	stored := sha256.Sum256(key)
-	without := "c=biws," + parts[0]
+	without := "c=" + base64.StdEncoding.EncodeToString([]byte(binding)) + "," + parts[0]
 	for i, b := range mac(stored[:], "n=,r=abc,"+challenge+","+without) {
 		key[i] ^= b
 	}
@@ -51,7 +57,7 @@ func final(t *testing.T, challenge, password string) string {
 // logIn tries a password, and returns the name of the authenticator that let it in.
 func logIn(t *testing.T, s *ScramServer, user, password, peer string) (by string, x *Exchange, err error) {
 	t.Helper()
-	x, challenge, err := s.Begin(user, peer, []byte("n,,n=,r=abc"))
+	x, challenge, err := s.Begin(user, peer, Channel{}, []byte("n,,n=,r=abc"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +117,7 @@ func TestTheExchangeOfUnknownUsersLooksLikeOthers(t *testing.T) {
 	for _, user := range []string{"bob", "new", "old", "nobody", "somebody", strings.Repeat("long", 100)} {
 		var last string
 		for range 2 {
-			_, challenge, err := s.Begin(user, "10.0.0.1:1", []byte("n,,n=,r=abc"))
+			_, challenge, err := s.Begin(user, "10.0.0.1:1", Channel{}, []byte("n,,n=,r=abc"))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -141,7 +147,8 @@ func TestMessagesThatAreNoScram(t *testing.T) {
 		"", "n", "n,", "n,,", "x,,n=,r=abc", "p=tls-unique,,n=,r=abc", "n,a=ann,n=,r=abc", "n,,r=abc", "n,,n=bob", "n,,n=bob,r=",
 		"n,,n=bob,r=a\x00b", "n,,n=bob,r=ä", "n,,m=x,n=bob,r=abc",
 	} {
-		if _, _, err := s.Begin("bob", "", []byte(first)); fault.Find(err) == nil || fault.Find(err).Category != fault.CategoryInvalidInput {
+		_, _, err := s.Begin("bob", "", Channel{}, []byte(first))
+		if fault.Find(err) == nil || fault.Find(err).Category != fault.CategoryInvalidInput {
 			t.Errorf("%q: %v", first, err)
 		}
 	}
@@ -154,7 +161,7 @@ func TestMessagesThatAreNoScram(t *testing.T) {
 		func(m string) string { return m[:strings.Index(m, ",p=")] + ",p=AAAA" },
 		func(m string) string { return strings.Replace(m, "c=biws,", "", 1) },
 	} {
-		x, challenge, err := s.Begin("bob", "", []byte("n,,n=,r=abc"))
+		x, challenge, err := s.Begin("bob", "", Channel{}, []byte("n,,n=,r=abc"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -163,21 +170,51 @@ func TestMessagesThatAreNoScram(t *testing.T) {
 			t.Errorf("%q: %v", m, err)
 		}
 	}
-	_, _, err := serverOf(NewAuthenticator("meta", Options{})).Begin("bob", "", []byte("n,,n=,r=abc"))
+	_, _, err := serverOf(NewAuthenticator("meta", Options{})).Begin("bob", "", Channel{}, []byte("n,,n=,r=abc"))
 	if f := fault.Find(err); f == nil || f.Category != fault.CategoryServiceUnavailable {
 		t.Errorf("before the users are loaded: %v", err)
+	}
+}
+
+// An exchange over TLS is bound to the certificate that the client has seen.
+func TestExchangesAreBoundToTheChannel(t *testing.T) {
+	s := serverOf(loaded(t, Options{}, map[string]string{"bob": "p"}))
+	offered, bound := Channel{EndPoint: []byte("hash")}, Channel{EndPoint: []byte("hash"), Bound: true}
+	const flag = "p=tls-server-end-point"
+	for _, test := range []struct {
+		over  Channel
+		flag  string
+		seen  string // the certificate, of which the client has the hash
+		begun bool
+		right bool
+	}{
+		{offered, "n", "", true, true}, {Channel{}, "y", "", true, true}, {bound, flag, "hash", true, true},
+		{bound, flag, "other", true, false}, {bound, flag, "", true, false}, {bound, "n", "", false, false}, {bound, "y", "", false, false},
+		{bound, "p=tls-unique", "hash", false, false}, {offered, "y", "", false, false}, {offered, flag, "hash", false, false},
+	} {
+		x, challenge, err := s.Begin("bob", "", test.over, []byte(test.flag+",,n=,r=abc"))
+		if (err == nil) != test.begun {
+			t.Errorf("%+v: %v", test, err)
+		}
+		if err != nil {
+			continue
+		}
+		m := finalOver(t, string(challenge), "p", test.flag+",,"+test.seen)
+		if _, _, err := x.Finish(t.Context(), []byte(m)); (err == nil) != test.right {
+			t.Errorf("%+v: %v", test, err)
+		}
 	}
 }
 
 // An exchange proves nothing a second time.
 func TestAProofIsGoodOnce(t *testing.T) {
 	s := serverOf(loaded(t, Options{}, map[string]string{"bob": "p"}))
-	_, challenge, err := s.Begin("bob", "", []byte("n,,n=,r=abc"))
+	_, challenge, err := s.Begin("bob", "", Channel{}, []byte("n,,n=,r=abc"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	heard := final(t, string(challenge), "p")
-	x, _, err := s.Begin("bob", "", []byte("n,,n=,r=abc"))
+	x, _, err := s.Begin("bob", "", Channel{}, []byte("n,,n=,r=abc"))
 	if err != nil {
 		t.Fatal(err)
 	}

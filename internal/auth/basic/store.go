@@ -12,31 +12,32 @@ import (
 	"github.com/hengedb/henge/internal/jsontext"
 )
 
-// Store keeps documents under names. It is safe for concurrent use.
+// Store stores documents by name. It is safe for concurrent use.
 type Store interface {
-	// Read returns documents as they are at one instant; nil for one that was never written.
+	// Read returns documents as of one instant; nil for a document that was never written.
 	Read(ctx context.Context, names ...string) ([]json.RawMessage, error)
-	// Swap replaces documents, all or none, if they are still those that were read; false: they are
-	// not. Change is written to the audit history with them; nil: nothing is.
+	// Swap replaces documents, all or none, if they are unchanged since they were read, and otherwise
+	// returns false. It writes change to the audit history in the same transaction; nil: no entry.
 	Swap(ctx context.Context, documents []Document, change *Change) (bool, error)
 }
 
-// Document is a stored value, as it was read and as it is to be.
+// Document is a stored value, as it was read and as it will be written.
 type Document struct {
 	Name     string
 	Old, New json.RawMessage
 }
 
-// Change is what the audit history says of a write.
+// Change is the audit entry of a write.
 type Change struct {
-	// Kind is "basic.authenticator" or "basic.authorizer", Key the name of the one that is changed.
+	// Kind is "basic.authenticator" or "basic.authorizer", Key the name of the changed authenticator
+	// or authorizer.
 	Kind, Key string
-	// Text says what is changed, without secrets.
+	// Text describes the change, without secrets.
 	Text string
 	By   *Author
 }
 
-// Author is who changes something.
+// Author is the author of a change.
 type Author struct {
 	Identity, Name, Comment, Address string
 	// Request describes the HTTP request in JSON.

@@ -1,7 +1,6 @@
-package basic
+package basic_test
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,53 +12,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hengedb/henge/internal/auth"
+	"github.com/hengedb/henge/internal/auth/basic"
 	"github.com/hengedb/henge/internal/clock"
+	"github.com/hengedb/henge/internal/testkit/documents"
 )
 
-// memoryStore keeps documents in memory. Before, if not nil, is called before each swap.
-type memoryStore struct {
-	mu      sync.Mutex
-	kept    map[string]json.RawMessage
-	changes []Change
-	before  func()
-	down    error
-}
-
-func newMemoryStore() *memoryStore { return &memoryStore{kept: map[string]json.RawMessage{}} }
-
-func (s *memoryStore) Read(_ context.Context, names ...string) ([]json.RawMessage, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var out []json.RawMessage
-	for _, name := range names {
-		out = append(out, s.kept[name])
-	}
-	return out, s.down
-}
-
-func (s *memoryStore) Swap(_ context.Context, documents []Document, change *Change) (bool, error) {
-	if s.before != nil {
-		s.before()
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, d := range documents {
-		if string(s.kept[d.Name]) != string(d.Old) {
-			return false, nil
-		}
-	}
-	for _, d := range documents {
-		s.kept[d.Name] = d.New
-	}
-	if change != nil {
-		s.changes = append(s.changes, *change)
-	}
-	return true, nil
-}
-
 func TestUsers(t *testing.T) {
-	store, by, ctx := newMemoryStore(), &Author{Identity: "admin"}, t.Context()
-	u := NewUsers(store, "meta", clock.System())
+	store, by, ctx := documents.New(), &basic.Author{Identity: "admin"}, t.Context()
+	u := basic.NewUsers(store, "meta", clock.System())
 	step := func(what string, err error, want string) {
 		t.Helper()
 		if got := fmt.Sprint(err); want == "" && err != nil || want != "" && got != want {
@@ -86,7 +46,7 @@ func TestUsers(t *testing.T) {
 	_, err = u.Get(ctx, "bob")
 	step("get nobody", err, "User [bob] does not exist.")
 	var texts []string
-	for _, c := range store.changes {
+	for _, c := range store.Changes() {
 		texts = append(texts, c.Kind+" "+c.Key+" "+c.By.Identity+": "+c.Text)
 	}
 	want := []string{
@@ -96,30 +56,31 @@ func TestUsers(t *testing.T) {
 	if diff := cmp.Diff(want, texts); diff != "" {
 		t.Error(diff)
 	}
-	text := string(store.kept["basic_authentication_meta_users"])
+	text := string(store.Kept("basic_authentication_meta_users"))
 	if strings.Contains(text, "topsecret") || !strings.Contains(text, `"iterations":1000`) {
 		t.Errorf("stored: %s", text)
 	}
-	a := NewAuthenticator("meta", Options{Iterations: 1000, Clock: clock.System()})
+	a := basic.NewAuthenticator("meta", basic.Options{Iterations: 1000, Clock: clock.System()})
 	stored, err := u.Read(ctx)
 	step("read", errors.Join(err, a.Load(stored)), "")
-	if got, err := a.Verify(ctx, "admin", "pw1", ""); got != Right || err != nil {
+	if got, err := a.Verify(ctx, "admin", "pw1", ""); got != basic.Right || err != nil {
 		t.Errorf("the initial password: %d, %v", got, err)
 	}
-	store.kept["basic_authentication_meta_users"] = json.RawMessage(`[]`)
+	store.Put("basic_authentication_meta_users", json.RawMessage(`[]`))
 	err = u.Create(ctx, by, "x")
 	if err == nil || !strings.Contains(err.Error(), "The stored value of [basic_authentication_meta_users] can't be read") {
 		t.Error(err)
 	}
-	store.down = errors.New("down")
-	if err := u.Create(ctx, by, "x"); !errors.Is(err, store.down) {
+	down := errors.New("down")
+	store.Fail(down)
+	if err := u.Create(ctx, by, "x"); !errors.Is(err, down) {
 		t.Error(err)
 	}
 }
 
 func TestRoles(t *testing.T) {
-	store, by, ctx := newMemoryStore(), &Author{Identity: "admin"}, t.Context()
-	r := NewRoles(store, "az", clock.System())
+	store, by, ctx := documents.New(), &basic.Author{Identity: "admin"}, t.Context()
+	r := basic.NewRoles(store, "az", clock.System())
 	for i, step := range []struct {
 		do   func() error
 		want string
@@ -139,13 +100,13 @@ func TestRoles(t *testing.T) {
 		{func() error { return r.Grant(ctx, by, "bob", "reader") }, ""},
 		{func() error { return r.Grant(ctx, by, "bob", "reader") }, "User [bob] already has role [reader]."},
 		{
-			func() error { return r.CreateGroup(ctx, by, GroupMapping{Name: "g", Pattern: "*"}) },
+			func() error { return r.CreateGroup(ctx, by, basic.GroupMapping{Name: "g", Pattern: "*"}) },
 			"Configuration problem - Invalid groupMapping '*': a comma and a name must follow the asterisk",
 		},
 		{func() error {
-			return r.CreateGroup(ctx, by, GroupMapping{Name: "g", Pattern: "*,dc=corp", Roles: []string{"reader", "later", "reader"}})
+			return r.CreateGroup(ctx, by, basic.GroupMapping{Name: "g", Pattern: "*,dc=corp", Roles: []string{"reader", "later", "reader"}})
 		}, ""},
-		{func() error { return r.CreateGroup(ctx, by, GroupMapping{Name: "g", Pattern: "dc=corp"}) }, "Group mapping [g] already exists."},
+		{func() error { return r.CreateGroup(ctx, by, basic.GroupMapping{Name: "g", Pattern: "dc=corp"}) }, "Group mapping [g] already exists."},
 		{func() error { return r.GrantGroup(ctx, by, "g", "reader") }, "Group mapping [g] already has role [reader]."},
 		{func() error { return r.GrantGroup(ctx, by, "x", "gone") }, "Role [gone] does not exist."},
 		{func() error { return r.GrantGroup(ctx, by, "x", "reader") }, "Group mapping [x] does not exist."},
@@ -155,7 +116,7 @@ func TestRoles(t *testing.T) {
 		{func() error { return r.GrantGroup(ctx, by, "g", "writer") }, ""},
 		{func() error { return r.RevokeGroup(ctx, by, "g", "writer") }, ""},
 		{func() error {
-			return r.SetPermissions(ctx, by, "reader", []Permission{permission(auth.Datasource, "wiki.*", auth.Read)})
+			return r.SetPermissions(ctx, by, "reader", []basic.Permission{basic.MakePermission(auth.Datasource, "wiki.*", auth.Read)})
 		}, ""},
 		{func() error { return r.SetPermissions(ctx, by, "gone", nil) }, "Role [gone] does not exist."},
 		{func() error { return r.Revoke(ctx, by, "bob", "writer") }, ""},
@@ -166,11 +127,12 @@ func TestRoles(t *testing.T) {
 			t.Errorf("step %d: %v instead of %q", i, err, step.want)
 		}
 	}
-	want := Policy{
-		Users:  map[string]Member{"bob": {"bob", []string{"reader"}}},
-		Groups: map[string]GroupMapping{"g": {"g", "*,dc=corp", []string{"later", "reader"}}},
-		Roles: map[string]Role{
-			"reader": {"reader", []Permission{permission(auth.Datasource, "wiki.*", auth.Read)}}, "writer": {"writer", []Permission{}},
+	want := basic.Policy{
+		Users:  map[string]basic.Member{"bob": {Name: "bob", Roles: []string{"reader"}}},
+		Groups: map[string]basic.GroupMapping{"g": {"g", "*,dc=corp", []string{"later", "reader"}}},
+		Roles: map[string]basic.Role{
+			"reader": {Name: "reader", Permissions: []basic.Permission{basic.MakePermission(auth.Datasource, "wiki.*", auth.Read)}},
+			"writer": {Name: "writer", Permissions: []basic.Permission{}},
 		},
 	}
 	got, err := r.All(ctx)
@@ -187,33 +149,33 @@ func TestRoles(t *testing.T) {
 	if users, groups := got.Having("reader"); err != nil || len(users)+len(groups) > 0 || len(got.Groups) > 0 {
 		t.Errorf("after the deletion: %v %v, %v", users, groups, err)
 	}
-	last := store.changes[len(store.changes)-1]
+	last := store.Changes()[len(store.Changes())-1]
 	if last.Kind != "basic.authorizer" || last.Key != "az" || last.Text != "Delete groupMapping[g]" {
 		t.Errorf("%+v", last)
 	}
 	found := false
-	for _, c := range store.changes {
+	for _, c := range store.Changes() {
 		found = found || c.Text == `Set permissions[{"resource":{"name":"wiki.*","type":"DATASOURCE"},"action":"READ"}] for role[reader]`
 	}
 	if !found {
-		t.Errorf("the audit of the permissions is not among %+v", store.changes)
+		t.Errorf("the audit of the permissions is not among %+v", store.Changes())
 	}
 }
 
 func TestEnsure(t *testing.T) {
-	store, ctx := newMemoryStore(), t.Context()
-	r := NewRoles(store, "az", clock.System())
-	initial := Initial{
+	store, ctx := documents.New(), t.Context()
+	r := basic.NewRoles(store, "az", clock.System())
+	initial := basic.Initial{
 		Users: map[string][]string{"admin": {"admin"}, "service_system": {"service_system"}, "boss": {"chiefs"}},
 		Full:  []string{"admin", "service_system", "chiefs"}, Widened: []string{"admin", "service_system"},
-		Groups: []GroupMapping{{Name: "adminGroupMapping", Pattern: "cn=admins,dc=corp", Roles: []string{"admin"}}},
+		Groups: []basic.GroupMapping{{Name: "adminGroupMapping", Pattern: "cn=admins,dc=corp", Roles: []string{"admin"}}},
 	}
 	if err := r.Ensure(ctx, initial); err != nil {
 		t.Fatal(err)
 	}
 	// What an older release has left: fewer types. An own role is not widened.
-	few := []Permission{permission(auth.Datasource, ".*", auth.Read), permission(auth.Datasource, "own", auth.Read)}
-	by := &Author{}
+	few := []basic.Permission{basic.MakePermission(auth.Datasource, ".*", auth.Read), basic.MakePermission(auth.Datasource, "own", auth.Read)}
+	by := &basic.Author{}
 	if err := errors.Join(r.SetPermissions(ctx, by, "admin", few), r.SetPermissions(ctx, by, "chiefs", few),
 		r.Revoke(ctx, by, "boss", "chiefs"), r.Ensure(ctx, initial), r.Ensure(ctx, initial)); err != nil {
 		t.Fatal(err)
@@ -232,8 +194,8 @@ func TestEnsure(t *testing.T) {
 	if len(p.Users["boss"].Roles) != 0 || p.Groups["adminGroupMapping"].Pattern == "" || p.Users["admin"].Roles[0] != "admin" {
 		t.Errorf("%+v %+v", p.Users, p.Groups)
 	}
-	if len(store.changes) != 3 {
-		t.Errorf("the start wrote audit entries: %+v", store.changes)
+	if len(store.Changes()) != 3 {
+		t.Errorf("the start wrote audit entries: %+v", store.Changes())
 	}
 	initial.Groups[0].Pattern = "*"
 	if err := r.Ensure(ctx, initial); err == nil {
@@ -244,8 +206,8 @@ func TestEnsure(t *testing.T) {
 // TestOneOfTwoCreatesAUser has two processes create the same user, and many create others.
 func TestOneOfTwoCreatesAUser(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store, by := newMemoryStore(), &Author{}
-		keepers := []*Users{NewUsers(store, "meta", clock.System()), NewUsers(store, "meta", clock.System())}
+		store, by := documents.New(), &basic.Author{}
+		keepers := []*basic.Users{basic.NewUsers(store, "meta", clock.System()), basic.NewUsers(store, "meta", clock.System())}
 		var all sync.WaitGroup
 		var mu sync.Mutex
 		outcomes := map[string]int{}
@@ -268,22 +230,62 @@ func TestOneOfTwoCreatesAUser(t *testing.T) {
 		if outcomes["<nil>"] != 1 || outcomes["User [bob] already exists."] != 1 {
 			t.Errorf("%v", outcomes)
 		}
-		if names, err := keepers[0].Names(t.Context()); err != nil || len(names) != 1+len(store.changes)-1 {
-			t.Errorf("%d users by %d changes, %v", len(names), len(store.changes), err)
+		if names, err := keepers[0].Names(t.Context()); err != nil || len(names) != 1+len(store.Changes())-1 {
+			t.Errorf("%d users by %d changes, %v", len(names), len(store.Changes()), err)
 		}
 	})
 }
 
 func TestContentionEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store, tries := newMemoryStore(), 0
-		store.before = func() {
+		store, tries := documents.New(), 0
+		store.Before = func() {
 			tries++
-			store.kept["basic_authentication_meta_users"] = json.RawMessage(fmt.Sprintf(`{"u%d":{"name":"u%d"}}`, tries, tries))
+			store.Put("basic_authentication_meta_users", json.RawMessage(fmt.Sprintf(`{"u%d":{"name":"u%d"}}`, tries, tries)))
 		}
-		err := NewUsers(store, "meta", clock.System()).Create(t.Context(), nil, "x")
+		err := basic.NewUsers(store, "meta", clock.System()).Create(t.Context(), nil, "x")
 		if fmt.Sprint(err) != "Could not create user[x] due to concurrent update contention." || tries != 5 {
 			t.Errorf("%v after %d tries", err, tries)
 		}
 	})
+}
+
+// Limits stay when other things of their user or role are changed, and other processes know them.
+func TestLimitsAreKept(t *testing.T) {
+	r := basic.NewRoles(documents.New(), "az", clock.System())
+	ctx, by := t.Context(), &basic.Author{}
+	for _, err := range []error{
+		r.CreateRole(ctx, by, "clerk"), r.CreateRole(ctx, by, "other"), r.CreateUser(ctx, by, "ann"), r.Grant(ctx, by, "ann", "clerk"),
+		r.SetRoleLimits(ctx, by, "clerk", auth.Limits{auth.ReturnedRows: 5}),
+		r.SetUserLimits(ctx, by, "ann", auth.Limits{auth.ConcurrentQueries: 1}),
+		r.SetPermissions(ctx, by, "clerk", []basic.Permission{basic.MakePermission(auth.Datasource, "x", auth.Read)}),
+		r.Grant(ctx, by, "ann", "other"), r.Revoke(ctx, by, "ann", "other"), r.Grant(ctx, by, "ann", "other"), r.DeleteRole(ctx, by, "other"),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := r.SetRoleLimits(ctx, by, "gone", nil); err == nil {
+		t.Error("a role that does not exist has limits")
+	}
+	if err := r.SetUserLimits(ctx, by, "gone", nil); err == nil {
+		t.Error("a user that does not exist has limits")
+	}
+	p, err := r.All(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := basic.MakeDecider(t, basic.AuthorizerOptions{}, p)
+	want := map[auth.LimitName]auth.Bound{
+		auth.ReturnedRows: {Most: 5, Of: "role [clerk]"}, auth.ConcurrentQueries: {Most: 1, Of: "user [ann]"},
+	}
+	if b := a.Bounds(&auth.Identity{Name: "ann"}); b == nil || !cmp.Equal(b.Of, want) {
+		t.Errorf("got %+v", b)
+	}
+	if b := a.Bounds(&auth.Identity{Name: "key", Roles: []string{"clerk"}}); b == nil || len(b.Of) != 1 {
+		t.Errorf("a role that a key brings along: got %+v", b)
+	}
+	if b := a.Bounds(&auth.Identity{Name: "bob"}); b != nil {
+		t.Errorf("somebody else: got %+v", b)
+	}
 }

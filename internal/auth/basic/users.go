@@ -10,13 +10,13 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// Kind of the audit entries of Users and of Roles.
+// The kinds of the audit entries of Users and of Roles.
 const (
 	AuditUsers = "basic.authenticator"
 	AuditRoles = "basic.authorizer"
 )
 
-// User is a user of an authenticator. Without credentials it can't log in.
+// User is a user of an authenticator. A user without credentials can't log in.
 type User struct {
 	Name       string      `json:"name"`
 	Credential *Credential `json:"credentials"`
@@ -33,7 +33,7 @@ func NewUsers(store Store, name string, c clock.Clock) *Users {
 	return u
 }
 
-// Read returns the stored map as it is; nil: nothing was ever stored.
+// Read returns the stored map unchanged; nil: nothing was ever stored.
 func (u *Users) Read(ctx context.Context) (json.RawMessage, error) {
 	stored, err := u.store.Read(ctx, u.keys...)
 	if err != nil {
@@ -51,7 +51,7 @@ func (u *Users) All(ctx context.Context) (map[string]User, error) {
 	return decodeMap[User](text, u.keys[0])
 }
 
-// Names returns the names of the stored users, sorted.
+// Names returns the sorted names of the stored users.
 func (u *Users) Names(ctx context.Context) ([]string, error) {
 	all, err := u.All(ctx)
 	return Names(all), err
@@ -70,7 +70,7 @@ func (u *Users) Get(ctx context.Context, name string) (User, error) {
 	return user, nil
 }
 
-// Create adds a user, who has no password yet.
+// Create adds a user without a password.
 func (u *Users) Create(ctx context.Context, by *Author, name string) error {
 	return u.change(ctx, by, "Create user["+name+"]", "create user["+name+"]", func(all map[string]User) error {
 		if _, found := all[name]; found {
@@ -92,7 +92,7 @@ func (u *Users) Delete(ctx context.Context, by *Author, name string) error {
 	})
 }
 
-// SetPassword gives a user a password.
+// SetPassword sets the password of a user.
 func (u *Users) SetPassword(ctx context.Context, by *Author, name, password string, iterations int) error {
 	if _, err := u.Get(ctx, name); err != nil { // before the work of hashing
 		return err
@@ -112,7 +112,7 @@ func (u *Users) SetPassword(ctx context.Context, by *Author, name, password stri
 	})
 }
 
-// Ensure creates a user with a password if there is none of the name.
+// Ensure creates a user with a password if the user does not exist.
 func (u *Users) Ensure(ctx context.Context, name, password string, iterations int) error {
 	all, err := u.All(ctx)
 	if err != nil {
@@ -143,7 +143,7 @@ func (u *Users) change(ctx context.Context, by *Author, text, what string, chang
 
 func noUser(name string) error { return fault.InvalidInput("User [%s] does not exist.", name) }
 
-// Names returns the keys of a map, sorted; never nil.
+// Names returns the sorted keys of a map; never nil.
 func Names[V any](m map[string]V) []string {
 	out := slices.Sorted(maps.Keys(m))
 	if out == nil {

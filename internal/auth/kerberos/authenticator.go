@@ -19,6 +19,7 @@ import (
 	"github.com/hengedb/henge/internal/auth"
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/secret"
 )
 
 const (
@@ -30,24 +31,24 @@ const (
 	restart  = "oRQwEqADCgEBoQsGCSqGSIb3EgECAg=="
 )
 
-// Options of an authenticator.
+// Options are the settings of an authenticator.
 type Options struct {
-	// Name is that of the authenticator, Prefix begins the names of its settings.
+	// Name is the name of the authenticator. Prefix is the prefix of its settings.
 	Name, Prefix string
-	// Principal is that of the service, HTTP/_HOST@REALM, in which _HOST stands for Host. A star is
-	// any service HTTP of the keytab.
+	// Principal is the principal of the service, HTTP/_HOST@REALM, in which _HOST is replaced by Host.
+	// A star means any HTTP service of the keytab.
 	Principal, Host string
 	Keytab          string
-	// Rules make short names of principals.
+	// Rules map principals to short names.
 	Rules string
 	// Secret signs cookies.
-	Secret     string
+	Secret     secret.Text
 	Authorizer string
 	Clock      clock.Clock
 	Log        *slog.Logger
 }
 
-// Authenticator knows users by tickets, and by cookies that they got for a ticket.
+// Authenticator identifies users by tickets, and by cookies issued for a ticket.
 type Authenticator struct {
 	o        Options
 	keys     *keytab.Keytab
@@ -58,10 +59,10 @@ type Authenticator struct {
 	signer   *signer
 }
 
-// New reads the keytab.
+// New reads the keytab and returns an authenticator.
 func New(o Options) (*Authenticator, error) {
-	a := &Authenticator{o: o, signer: &signer{[]byte(o.Secret), o.Name}}
-	if o.Secret == "" {
+	a := &Authenticator{o: o, signer: &signer{[]byte(o.Secret.Reveal()), o.Name}}
+	if o.Secret.IsZero() {
 		return nil, fault.InvalidInput("Setting [%scookieSignatureSecret] is missing; type [kerberos] needs it", o.Prefix)
 	}
 	var err error
@@ -128,7 +129,7 @@ func readKeytab(path, property string) (*keytab.Keytab, error) {
 	}
 	keys, err := keytab.Load(path)
 	if err != nil || len(keys.Entries) == 0 {
-		return nil, fault.InvalidInput("File [%s] of setting [%s] is no keytab", path, property)
+		return nil, fault.InvalidInput("File [%s] of setting [%s] is not a keytab", path, property)
 	}
 	return keys, nil
 }
@@ -151,7 +152,7 @@ func (a *Authenticator) Authenticate(ctx context.Context, r *auth.Request) (*aut
 		r.Answer.Add("WWW-Authenticate", scheme+" "+restart)
 		return nil, fault.Unauthorized("A ticket of Kerberos is needed")
 	case err != nil:
-		a.o.Log.WarnContext(ctx, "a ticket of Kerberos was refused", "peer", r.Peer, "reason", err)
+		a.o.Log.WarnContext(ctx, "Kerberos ticket rejected", "peer", r.Peer, "reason", err)
 		return nil, fault.Forbidden("Unauthorized")
 	}
 	r.Answer.Set("WWW-Authenticate", scheme+" "+accepted)

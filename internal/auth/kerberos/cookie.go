@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// CookieName is that of the cookie in the interface.
+	// CookieName is the name of the cookie in the interface.
 	CookieName = "hadoop.auth"
 	// cookieAge is how long a negotiation is good for.
 	cookieAge = 10 * time.Hour

@@ -1,9 +1,9 @@
-// Package kerberos knows users by tickets of Kerberos (SPNEGO), and gives requests of a process
-// such tickets.
+// Package kerberos authenticates users by Kerberos tickets (SPNEGO), and adds tickets to the
+// requests of this process.
 //
 //	Negotiate TOKEN ─► keytab ─► principal ─► rules ─► short name ─► signed cookie
 //	cookie          ─► signature, time ───────────────► short name
 //
-// A user negotiates once; later requests carry a cookie that every process with the same secret
-// believes. The rules are in spec/security.md, section 7.
+// A user negotiates once. Later requests carry a cookie, which every process with the same secret
+// accepts. docs/security.md describes the rules.
 package kerberos

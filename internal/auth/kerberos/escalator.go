@@ -16,18 +16,18 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// EscalatorOptions are who a process is in its own requests.
+// EscalatorOptions define the identity of a process in its own requests.
 type EscalatorOptions struct {
-	// Prefix begins the names of the settings.
+	// Prefix is the prefix of the settings.
 	Prefix            string
 	Principal, Keytab string
-	// Host stands for _HOST in the principal.
+	// Host replaces _HOST in the principal.
 	Host       string
 	Authorizer string
 	Clock      clock.Clock
 }
 
-// Escalator gives requests tickets, or the cookies that other processes gave for one.
+// Escalator adds tickets to requests, or the cookies that other processes issued for a ticket.
 type Escalator struct {
 	id     auth.Identity
 	clock  clock.Clock
@@ -45,8 +45,8 @@ type kept struct {
 	until time.Time
 }
 
-// NewEscalator reads the keytab and the settings of realms, which KRB5_CONFIG names. The caller
-// closes it.
+// NewEscalator reads the keytab and the realm configuration, which KRB5_CONFIG names. The caller
+// closes the escalator.
 func NewEscalator(o EscalatorOptions) (*Escalator, error) {
 	keys, err := readKeytab(o.Keytab, o.Prefix+"internalClientKeytab")
 	if err != nil {
@@ -76,7 +76,7 @@ func NewEscalator(o EscalatorOptions) (*Escalator, error) {
 	return e, nil
 }
 
-// Close ends the renewal of tickets.
+// Close stops the renewal of tickets.
 func (e *Escalator) Close() { e.client.Destroy() }
 
 // Identity implements auth.Escalator.
@@ -96,7 +96,7 @@ func (e *Escalator) Escalate(r *http.Request) error {
 	return nil
 }
 
-// Answered keeps the cookie of an answer, and forgets the one that was refused.
+// Answered stores the cookie of a response, and discards a rejected cookie.
 func (e *Escalator) Answered(r *http.Request, resp *http.Response) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

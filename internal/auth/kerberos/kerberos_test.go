@@ -17,6 +17,7 @@ import (
 	"github.com/hengedb/henge/internal/auth"
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/secret"
 	"github.com/hengedb/henge/internal/testkit/fakeclock"
 	"github.com/hengedb/henge/internal/testkit/kdc"
 )
@@ -44,10 +45,10 @@ func TestShortNames(t *testing.T) {
 		{"RULE:[1:$1](A.*)s/A/b/g", "AxA@R", "bxb", ""},
 		{"RULE:[1:$1]s/(.)(.*)/$2$1/", "xyz@R", "yzx", ""},
 		{"RULE:[1:$1]/L", "ALICE@R", "alice", ""},
-		{"RULE:[1:$1@$0]", "alice@R", "", "which is no short name"},
+		{"RULE:[1:$1@$0]", "alice@R", "", "which is not a short name"},
 		{"RULE:[2:$1]", "alice@R", "", "no rule is about it"},
 		{"RULE:[1:$1](b.*)", "alice@R", "", "no rule is about it"},
-		{"RULE:[1:$1]s/alice//", "alice@R", "", "which is no short name"},
+		{"RULE:[1:$1]s/alice//", "alice@R", "", "which is not a short name"},
 	} {
 		r, err := parseRules(c.rules, "R", "p")
 		if err != nil {
@@ -112,7 +113,8 @@ func protected(a *Authenticator) http.Handler {
 
 func options(keytab string) Options {
 	return Options{
-		Name: "krb", Prefix: "a.", Principal: "HTTP/_HOST@" + kdc.Realm, Host: "localhost", Keytab: keytab, Rules: "DEFAULT", Secret: "dolmen",
+		Name: "krb", Prefix: "a.", Principal: "HTTP/_HOST@" + kdc.Realm, Host: "localhost", Keytab: keytab, Rules: "DEFAULT",
+		Secret:     secret.NewText("dolmen"),
 		Authorizer: "az", Clock: clock.System(), Log: slog.New(slog.DiscardHandler),
 	}
 }
@@ -205,10 +207,10 @@ func checkRefused(t *testing.T, service, stale string) {
 		t.Fatal(err)
 	}
 	for why, edit := range map[string]func(*Options){
-		"[a.cookieSignatureSecret] is missing":         func(o *Options) { o.Secret = "" },
+		"[a.cookieSignatureSecret] is missing":         func(o *Options) { o.Secret = secret.Text{} },
 		"[a.serverKeytab] is missing":                  func(o *Options) { o.Keytab = "" },
 		"Keytab [/nowhere] of setting":                 func(o *Options) { o.Keytab = "/nowhere" },
-		"is no keytab":                                 func(o *Options) { o.Keytab = noise },
+		"is not a keytab":                              func(o *Options) { o.Keytab = noise },
 		"[a.serverPrincipal] has not the form":         func(o *Options) { o.Principal = "alice" },
 		"has no key of [HTTP/localhost@HENGE.TEST]":    func(o *Options) { o.Keytab = stale },
 		"has no key of [HTTP/localhost@OTHER]":         func(o *Options) { o.Principal = "HTTP/_HOST@OTHER" },

@@ -82,7 +82,7 @@ func (r *rules) short(parts []string, realm string) (string, error) {
 	for i := range r.list {
 		if name, fits := r.list[i].apply(parts, realm, r.realm); fits {
 			if !simpleName.MatchString(name) {
-				return "", fmt.Errorf("the rules make [%s] of it, which is no short name", name)
+				return "", fmt.Errorf("the rules map it to [%s], which is not a short name", name)
 			}
 			return name, nil
 		}

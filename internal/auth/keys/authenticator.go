@@ -13,7 +13,7 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// Authenticator knows requests by their API keys. It is safe for concurrent use.
+// Authenticator authenticates requests by API keys. It is safe for concurrent use.
 type Authenticator struct {
 	name, authorizer string
 	ring             *Ring
@@ -34,8 +34,8 @@ func New(p auth.Part, ring *Ring) (*Authenticator, error) {
 }
 
 // Authenticate implements auth.Authenticator. A bearer token or password that does not have the
-// form of a key is passed on: it may be another's. Whatever is wrong with a key, the answer is the
-// same.
+// form of a key is passed on to the next authenticator. The response is the same for all kinds of
+// invalid keys.
 func (a *Authenticator) Authenticate(_ context.Context, r *auth.Request) (*auth.Identity, error) {
 	id, secret, ok := keyOf(r.Header)
 	if !ok {

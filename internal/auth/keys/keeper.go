@@ -16,7 +16,7 @@ import (
 	"github.com/hengedb/henge/internal/jsontext"
 )
 
-// The names of what is stored: the keys, and when they were last used.
+// The names of the stored documents: the keys, and the times of their last use.
 const (
 	document     = "api_keys"
 	usesDocument = "api_keys_used"
@@ -29,12 +29,12 @@ type Keeper struct {
 	ring  *Ring // whose uses count beside the stored ones
 }
 
-// NewKeeper returns what changes the keys of a store.
+// NewKeeper returns the keeper of the keys of a store.
 func NewKeeper(s basic.Store, c clock.Clock, ring *Ring) *Keeper {
 	return &Keeper{store: s, clock: c, ring: ring}
 }
 
-// Request says what a new key is to be.
+// Request describes a new key.
 type Request struct {
 	Description string
 	Roles       []string
@@ -42,13 +42,13 @@ type Request struct {
 	Expires     *time.Time
 }
 
-// Listed is a key with when it was last used.
+// Listed is a key with the time of its last use.
 type Listed struct {
 	Key
 	LastUsed *time.Time
 }
 
-// Read returns the stored keys as a Ring loads them.
+// Read returns the stored keys in the form that a Ring loads.
 func (k *Keeper) Read(ctx context.Context) ([]byte, error) {
 	stored, err := k.store.Read(ctx, document)
 	if err != nil {
@@ -60,7 +60,7 @@ func (k *Keeper) Read(ctx context.Context) ([]byte, error) {
 	return stored[0], nil
 }
 
-// List returns all keys by the time of their creation.
+// List returns all keys, sorted by creation time.
 func (k *Keeper) List(ctx context.Context) ([]Listed, error) {
 	stored, err := k.store.Read(ctx, document, usesDocument)
 	if err != nil {
@@ -88,7 +88,7 @@ func (k *Keeper) List(ctx context.Context) ([]Listed, error) {
 	return out, nil
 }
 
-// Create makes a key and returns it with its text, which is not kept.
+// Create creates a key and returns it with its text, which is not stored.
 func (k *Keeper) Create(ctx context.Context, by *basic.Author, r Request) (key *Key, text string, err error) {
 	now := k.now()
 	if err := r.check(now); err != nil {
@@ -109,7 +109,8 @@ func (k *Keeper) Create(ctx context.Context, by *basic.Author, r Request) (key *
 	return key, whole(key.ID, secret), err
 }
 
-// Rotate gives a key a new secret. The one before stays good for a while, but no other one does.
+// Rotate gives a key a new secret. The previous secret remains valid for a while; older ones do
+// not.
 func (k *Keeper) Rotate(ctx context.Context, by *basic.Author, id string, overlap time.Duration) (key *Key, text string, err error) {
 	if overlap < 0 || overlap > maxOverlap {
 		return nil, "", fault.InvalidInput("The time in which both secrets of an API key are good must be between 0 and [%d] days",
@@ -133,7 +134,7 @@ func (k *Keeper) Rotate(ctx context.Context, by *basic.Author, id string, overla
 	return key, whole(id, secret), err
 }
 
-// Revoke forgets a key.
+// Revoke deletes a key.
 func (k *Keeper) Revoke(ctx context.Context, by *basic.Author, id string) error {
 	return k.update(ctx, by, "Revoke API key ["+id+"]", func(all map[string]*Key) error {
 		if _, found := all[id]; !found {

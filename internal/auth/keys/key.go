@@ -13,21 +13,21 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// Key is what is stored of a key.
+// Key is the stored form of a key.
 type Key struct {
 	ID          string   `json:"id"`
 	Description string   `json:"description,omitempty"`
 	Roles       []string `json:"roles"`
-	// Networks are those that requests with the key may come from; none: all.
+	// Networks are the networks from which the key can be used; none: all.
 	Networks []string `json:"networks,omitempty"`
-	// Expires is when the key stops to be good; nil: never.
+	// Expires is when the key expires; nil: never.
 	Expires   *time.Time `json:"expires,omitempty"`
 	Created   time.Time  `json:"created"`
 	CreatedBy string     `json:"createdBy"`
 	Rotated   *time.Time `json:"rotated,omitempty"`
 	// Hash is the SHA-256 of the secret.
 	Hash Hash `json:"hash"`
-	// Previous is the hash of the secret before, which is good until PreviousUntil.
+	// Previous is the hash of the previous secret, which is valid until PreviousUntil.
 	Previous      *Hash      `json:"previous,omitempty"`
 	PreviousUntil *time.Time `json:"previousUntil,omitempty"`
 }

@@ -3,13 +3,11 @@ package keys
 import (
 	"context"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,63 +16,9 @@ import (
 	"github.com/hengedb/henge/internal/auth/basic"
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/testkit/documents"
 	"github.com/hengedb/henge/internal/testkit/fakeclock"
 )
-
-// memoryStore keeps documents in memory. Before, if not nil, is called before each swap.
-type memoryStore struct {
-	mu      sync.Mutex
-	kept    map[string]json.RawMessage
-	changes []basic.Change
-	swaps   int
-	before  func()
-	down    error
-}
-
-func (s *memoryStore) Read(_ context.Context, names ...string) ([]json.RawMessage, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var out []json.RawMessage
-	for _, name := range names {
-		out = append(out, s.kept[name])
-	}
-	return out, s.down
-}
-
-func (s *memoryStore) Swap(_ context.Context, documents []basic.Document, change *basic.Change) (bool, error) {
-	if s.before != nil {
-		s.before()
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.swaps++
-	for _, d := range documents {
-		if string(s.kept[d.Name]) != string(d.Old) {
-			return false, nil
-		}
-	}
-	for _, d := range documents {
-		s.kept[d.Name] = d.New
-	}
-	if change != nil {
-		s.changes = append(s.changes, *change)
-	}
-	return true, s.down
-}
-
-// fail has the store answer with an error from now on; nil: no more.
-func (s *memoryStore) fail(err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.down = err
-}
-
-// written counts the swaps so far.
-func (s *memoryStore) written() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.swaps
-}
 
 // settings are those of a test.
 type settings map[string]string
@@ -96,7 +40,7 @@ var someone = &basic.Author{Identity: "ann"}
 type world struct {
 	*Keeper
 	t     *testing.T
-	store *memoryStore
+	store *documents.Store
 	clock *fakeclock.Clock
 	ring  *Ring
 	in    *Authenticator
@@ -104,7 +48,7 @@ type world struct {
 
 func newWorld(t *testing.T, proxies string) *world {
 	t.Helper()
-	w := &world{t: t, store: &memoryStore{kept: map[string]json.RawMessage{}}}
+	w := &world{t: t, store: documents.New()}
 	w.clock = fakeclock.New(time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC))
 	w.ring = NewRing(w.clock)
 	w.Keeper = NewKeeper(w.store, w.clock, w.ring)
@@ -202,7 +146,7 @@ func TestKeysLetIn(t *testing.T) {
 	if w.in.Challenge() != "Bearer" {
 		t.Error(w.in.Challenge())
 	}
-	if stored := string(w.store.kept[document]); strings.Contains(stored, text[20:]) {
+	if stored := string(w.store.Kept(document)); strings.Contains(stored, text[20:]) {
 		t.Error("the secret is stored")
 	}
 }
@@ -281,7 +225,7 @@ func TestRotateAndRevoke(t *testing.T) {
 		}
 	}
 	var texts []string
-	for _, c := range w.store.changes {
+	for _, c := range w.store.Changes() {
 		texts = append(texts, c.Text)
 	}
 	if len(texts) != 6 || texts[0] != "Create API key ["+key.ID+"]" || texts[5] != "Revoke API key ["+key.ID+"]" {
@@ -308,7 +252,7 @@ func TestWrongKeysAreRefused(t *testing.T) {
 			t.Errorf("got %v, want %q in it", err, want)
 		}
 	}
-	if len(w.store.kept) != 0 {
+	if len(w.store.Kept(document))+len(w.store.Kept(usesDocument)) != 0 {
 		t.Error("something was stored")
 	}
 	for _, proxies := range []string{"x", "10.0.0.0/99"} {
@@ -330,20 +274,20 @@ func TestWrongKeysAreRefused(t *testing.T) {
 
 func TestChangesOfTwoProcessesMeet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &memoryStore{kept: map[string]json.RawMessage{}}
+		store := documents.New()
 		ring := NewRing(clock.System())
 		one, two := NewKeeper(store, clock.System(), ring), NewKeeper(store, clock.System(), ring)
 		overtaken := 0
-		store.before = func() {
+		store.Before = func() {
 			if overtaken++; overtaken > 3 {
 				return
 			}
-			hook := store.before
-			store.before = nil
+			hook := store.Before
+			store.Before = nil
 			if _, _, err := two.Create(t.Context(), someone, Request{Roles: []string{"r"}}); err != nil {
 				t.Error(err)
 			}
-			store.before = hook
+			store.Before = hook
 		}
 		if _, _, err := one.Create(t.Context(), someone, Request{Roles: []string{"r"}}); err != nil {
 			t.Fatal(err)
@@ -351,7 +295,7 @@ func TestChangesOfTwoProcessesMeet(t *testing.T) {
 		if all, err := one.List(t.Context()); err != nil || len(all) != 4 {
 			t.Errorf("%d keys, %v", len(all), err)
 		}
-		store.before = func() { store.kept[document] = append(store.kept[document], ' ') }
+		store.Before = func() { store.Put(document, append(store.Kept(document), ' ')) }
 		if err := one.Revoke(t.Context(), someone, "x"); fault.Find(err) == nil || fault.Find(err).Category != fault.CategoryNotFound {
 			t.Error(err)
 		}
@@ -390,7 +334,7 @@ func TestUsesAreWrittenOnceAMinute(t *testing.T) {
 		if used() != nil {
 			t.Error("used before it was")
 		}
-		swaps := w.store.written()
+		swaps := w.store.Written()
 		for range 100 {
 			w.as("Bearer "+text, "192.0.2.1:1")
 			time.Sleep(time.Second)
@@ -398,12 +342,12 @@ func TestUsesAreWrittenOnceAMinute(t *testing.T) {
 		if last := used(); last == nil || time.Since(*last) > 2*time.Second {
 			t.Errorf("last used %v", last)
 		}
-		if n := w.store.written() - swaps; n != 1 {
+		if n := w.store.Written() - swaps; n != 1 {
 			t.Errorf("%d writes in 100 seconds", n)
 		}
-		w.store.fail(errors.New("down"))
+		w.store.Fail(errors.New("down"))
 		time.Sleep(time.Minute)
-		w.store.fail(nil)
+		w.store.Fail(nil)
 		at := time.Now()
 		w.as("Bearer "+text, "192.0.2.1:1")
 		cancel() // what is noted is written at the end
@@ -419,7 +363,7 @@ func TestUsesAreWrittenOnceAMinute(t *testing.T) {
 		w.as("Bearer "+text, "192.0.2.1:1")
 		w.load()
 		w.writeUses(t.Context(), slog.New(slog.DiscardHandler))
-		if got := string(w.store.kept[usesDocument]); got != "{}" {
+		if got := string(w.store.Kept(usesDocument)); got != "{}" {
 			t.Errorf("uses of a key that is gone: %s", got)
 		}
 	})

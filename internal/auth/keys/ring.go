@@ -12,17 +12,17 @@ import (
 	"github.com/hengedb/henge/internal/clock"
 )
 
-// Ring holds the keys that a process knows. It is safe for concurrent use.
+// Ring contains the keys that a process has loaded. It is safe for concurrent use.
 type Ring struct {
 	clock clock.Clock
 	keys  atomic.Pointer[map[string]*known]
 	uses  uses
 }
 
-// NewRing returns a ring that knows no keys yet.
+// NewRing returns a ring without keys.
 func NewRing(c clock.Clock) *Ring { return &Ring{clock: c} }
 
-// Part is what a Follower loads into the ring.
+// Part returns the map that a Follower loads into the ring.
 func (r *Ring) Part() *basic.Part { return &basic.Part{Name: "keys", Load: r.load} }
 
 func (r *Ring) load(text []byte) error {

@@ -70,7 +70,7 @@ func later(stored json.RawMessage, noted map[string]time.Time) map[string]time.T
 	return out
 }
 
-// Run stores when keys were last used, once a minute at most, until ctx is done.
+// Run stores the times of the last use of keys, at most once a minute, until ctx is done.
 func (k *Keeper) Run(ctx context.Context, log *slog.Logger) error {
 	for k.clock.Sleep(ctx, usesPeriod) == nil {
 		k.writeUses(ctx, log)
@@ -93,7 +93,7 @@ func (k *Keeper) writeUses(ctx context.Context, log *slog.Logger) {
 		return jsontext.Marshal(out)
 	})
 	if err != nil {
-		log.WarnContext(ctx, "when API keys were last used could not be stored", "keys", len(noted), "error", err)
+		log.WarnContext(ctx, "failed to store the last use of API keys", "keys", len(noted), "error", err)
 		k.ring.uses.again(noted) // whose map it is from here on
 	}
 }

@@ -16,31 +16,36 @@ import (
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/keystore"
+	"github.com/hengedb/henge/internal/secret"
 )
 
 // groupsAttribute holds the distinguished names of the groups of an entry.
 const groupsAttribute = "memberOf"
 
-// Options say how a directory is reached and searched.
+// Options define how a directory is reached and searched.
 type Options struct {
-	// Prefix begins the names of the settings, for messages.
+	// Prefix is the prefix of the settings, for messages.
 	Prefix string
-	// URLs are the addresses of the directory, tried in their order: ldap://h:389 or ldaps://h:636.
+	// URLs are the addresses of the directory, tried in order: ldap://h:389 or ldaps://h:636.
 	URLs []string
-	// StartTLS makes connections of ldap:// secure before anything is sent.
+	// StartTLS upgrades ldap:// connections to TLS before anything is sent.
 	StartTLS bool
-	// TLS is the client's side of secure connections.
+	// TLS is the client configuration of TLS connections.
 	TLS *keystore.Client
-	// BindUser is the name that searches; "": it is done without one.
-	BindUser, BindPassword string
-	// BaseDN is below which users are. UserSearch is the filter, in which %s stands for the name, and
-	// UserAttribute is read of the entry beside its groups.
+	// BindUser is the user that searches; "": anonymous.
+	BindUser     string
+	BindPassword secret.Text
+	// BaseDN is the subtree of the users. UserSearch is the filter, in which %s is replaced by the
+	// name. UserAttribute is the attribute to read from the entry in addition to its groups.
 	BaseDN, UserSearch, UserAttribute string
-	// Connect and Read bound the wait for a connection and for each answer.
+	// Attributes are additional attributes to read from the entry, for rules about the user.
+	Attributes []string
+	// Connect and Read are the timeouts for a connection and for each response.
 	Connect, Read time.Duration
 
-	// Iterations are those of the hashes of passwords that are remembered. An entry of the cache, of
-	// CacheSize users, counts for MaxAge, and for VerifyAge after the last attempt with its password.
+	// Iterations is the number of iterations of cached password hashes. An entry of the cache, which
+	// has CacheSize users, is valid for MaxAge, and for VerifyAge after the last attempt with its
+	// password.
 	Iterations        int
 	CacheSize         int
 	MaxAge, VerifyAge time.Duration
@@ -78,7 +83,12 @@ func (o *Options) validate() error {
 	if _, err := ldap.CompileFilter(o.filter("x")); err != nil {
 		return wrong("userSearch", "[%s] is not a filter", o.UserSearch)
 	}
-	if o.BindUser != "" && o.BindPassword == "" {
+	for _, name := range o.Attributes {
+		if name == "" || strings.EqualFold(name, "userPassword") || strings.ContainsAny(name, "*+() ") {
+			return wrong("attributes", "[%s] is not the name of an attribute that may be read", name)
+		}
+	}
+	if o.BindUser != "" && o.BindPassword.IsZero() {
 		// A directory takes an empty password for somebody who does not want to say who they are.
 		return wrong("bindPassword", "it is empty")
 	}
@@ -101,26 +111,28 @@ func escape(name string) string {
 	return strings.ReplaceAll(ldap.EscapeFilter(name), "/", `\2f`)
 }
 
-// Verdict is what a directory says of a password.
+// Verdict is the answer of a directory about a password.
 type Verdict uint8
 
 // The verdicts.
 const (
-	// Unknown: there is no such user, or the directory can't tell.
+	// Unknown: the user does not exist, or the directory does not say.
 	Unknown Verdict = iota
-	// Wrong: the password is not the user's.
+	// Wrong: the password is wrong.
 	Wrong
-	// Right: it is.
+	// Right: the password is correct.
 	Right
+	// Away: the directory did not respond.
+	Away
 )
 
-// Entry is what the directory knows of a user.
+// Entry is the directory's information about a user.
 type Entry struct {
 	// DN is the distinguished name.
 	DN string
-	// Groups are those of the groups.
+	// Groups are the distinguished names of the groups.
 	Groups []string
-	// Attributes are the others that were read, by name.
+	// Attributes are the additional attributes that were read, by name.
 	Attributes map[string][]string
 }
 
@@ -130,7 +142,7 @@ type Directory struct {
 	cache *cache
 }
 
-// New returns a directory. It is not asked before the first user comes.
+// New returns a directory. It connects when the first user logs in.
 func New(o Options) (*Directory, error) {
 	if err := o.validate(); err != nil {
 		return nil, err
@@ -138,7 +150,7 @@ func New(o Options) (*Directory, error) {
 	return &Directory{o: o, cache: newCache(&o)}, nil
 }
 
-// Verify tells whether a password is that of a user.
+// Verify verifies the password of a user.
 func (d *Directory) Verify(ctx context.Context, user, password string) (Verdict, Entry) {
 	if user == "" || password == "" {
 		return Unknown, Entry{} // the directory would let an empty password in, as nobody
@@ -149,14 +161,20 @@ func (d *Directory) Verify(ctx context.Context, user, password string) (Verdict,
 	entry, err := d.search(ctx, user)
 	if err != nil {
 		if !errors.Is(err, errNoEntry) {
-			d.o.Log.WarnContext(ctx, "the directory could not be searched for a user", "user", user, "error", err)
+			d.o.Log.WarnContext(ctx, "failed to search the directory for a user", "user", user, "error", err)
+		}
+		if unreached(err) && !errors.Is(err, errNoEntry) && !errors.Is(err, errSeveral) {
+			return Away, Entry{}
 		}
 		return Unknown, Entry{}
 	}
 	err = d.each(ctx, func(c *ldap.Conn) error { return c.Bind(entry.DN, password) })
 	if err != nil {
 		if !ldap.IsErrorWithCode(err, ldap.LDAPResultInvalidCredentials) {
-			d.o.Log.WarnContext(ctx, "the directory did not verify a password", "user", user, "error", err)
+			d.o.Log.WarnContext(ctx, "directory failed to verify a password", "user", user, "error", err)
+		}
+		if unreached(err) {
+			return Away, Entry{}
 		}
 		return Wrong, Entry{}
 	}
@@ -167,19 +185,23 @@ func (d *Directory) Verify(ctx context.Context, user, password string) (Verdict,
 // errNoEntry is that nobody has the name.
 var errNoEntry = errors.New("no entry has that name")
 
+// errSeveral is that more than one has it.
+var errSeveral = errors.New("several entries have that name")
+
 // search finds the entry of a user.
 func (d *Directory) search(ctx context.Context, user string) (Entry, error) {
-	attributes := []string{groupsAttribute}
+	wanted := d.o.Attributes
 	if d.o.UserAttribute != "" {
-		attributes = append(attributes, d.o.UserAttribute)
+		wanted = append([]string{d.o.UserAttribute}, wanted...)
 	}
+	attributes := append([]string{groupsAttribute}, wanted...)
 	// Two entries are enough to see that there is more than one.
 	request := ldap.NewSearchRequest(d.o.BaseDN, ldap.ScopeWholeSubtree, ldap.NeverDerefAliases, 2, max(1, int(d.o.Read.Seconds())), false,
 		d.o.filter(user), attributes, nil)
 	var found *ldap.SearchResult
 	err := d.each(ctx, func(c *ldap.Conn) error {
 		if d.o.BindUser != "" {
-			if err := c.Bind(d.o.BindUser, d.o.BindPassword); err != nil {
+			if err := c.Bind(d.o.BindUser, d.o.BindPassword.Reveal()); err != nil {
 				return fmt.Errorf("binding as the user of [%sbindUser]: %w", d.o.Prefix, err)
 			}
 		}
@@ -196,13 +218,16 @@ func (d *Directory) search(ctx context.Context, user string) (Entry, error) {
 	case len(found.Entries) == 0 || found.Entries[0].DN == "":
 		return Entry{}, errNoEntry
 	case len(found.Entries) > 1:
-		return Entry{}, fmt.Errorf("several entries have that name, [%s] and [%s] among them", found.Entries[0].DN, found.Entries[1].DN)
+		return Entry{}, fmt.Errorf("%w, [%s] and [%s] among them", errSeveral, found.Entries[0].DN, found.Entries[1].DN)
 	}
 	first := found.Entries[0]
 	out := Entry{DN: first.DN, Groups: first.GetEqualFoldAttributeValues(groupsAttribute)}
-	if d.o.UserAttribute != "" {
-		if values := first.GetEqualFoldAttributeValues(d.o.UserAttribute); len(values) > 0 {
-			out.Attributes = map[string][]string{d.o.UserAttribute: values}
+	for _, name := range wanted {
+		if values := first.GetEqualFoldAttributeValues(name); len(values) > 0 {
+			if out.Attributes == nil {
+				out.Attributes = map[string][]string{}
+			}
+			out.Attributes[name] = values
 		}
 	}
 	return out, nil

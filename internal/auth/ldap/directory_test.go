@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"maps"
 	"net"
 	"slices"
 	"strings"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/keystore"
+	"github.com/hengedb/henge/internal/secret"
 	"github.com/hengedb/henge/internal/testkit/certs"
 	"github.com/hengedb/henge/internal/testkit/fakeclock"
 	"github.com/hengedb/henge/internal/testkit/slapd"
@@ -26,7 +28,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // options are right for a directory.
 func options(urls ...string) Options {
 	return Options{
-		Prefix: "v.", URLs: urls, BindUser: slapd.Admin, BindPassword: slapd.AdminPassword, BaseDN: slapd.Base, UserSearch: "(uid=%s)",
+		Prefix: "v.", URLs: urls, BindUser: slapd.Admin, BindPassword: secret.NewText(slapd.AdminPassword),
+		BaseDN: slapd.Base, UserSearch: "(uid=%s)",
 		UserAttribute: "mail", Connect: 5 * time.Second, Read: 5 * time.Second, Iterations: 1000, CacheSize: 100,
 		MaxAge: time.Hour, VerifyAge: 10 * time.Minute, Clock: fakeclock.New(time.UnixMilli(1_700_000_000_000)),
 		Log: slog.New(slog.DiscardHandler),
@@ -80,10 +83,10 @@ func TestUsersOfADirectory(t *testing.T) {
 			with(func(o *Options) { o.UserSearch, o.BaseDN = "(mail=%s)", "ou=people,"+slapd.Base }), Right},
 		{"referral", "alice", right, with(func(o *Options) { o.BaseDN = "ou=away," + slapd.Base }), Unknown},
 		{"no such base", "alice", right, with(func(o *Options) { o.BaseDN = "ou=nowhere," + slapd.Base }), Unknown},
-		{"wrong search user", "alice", right, with(func(o *Options) { o.BindPassword = "x" }), Unknown},
-		{"no search user", "alice", right, with(func(o *Options) { o.BindUser, o.BindPassword = "", "" }), Right},
+		{"wrong search user", "alice", right, with(func(o *Options) { o.BindPassword = secret.NewText("x") }), Unknown},
+		{"no search user", "alice", right, with(func(o *Options) { o.BindUser, o.BindPassword = "", secret.Text{} }), Right},
 		{"the first address is dead", "alice", right, options("ldap://127.0.0.1:1", s.URL), Right},
-		{"all addresses are dead", "alice", right, options("ldap://127.0.0.1:1", "ldaps://127.0.0.1:1"), Unknown},
+		{"all addresses are dead", "alice", right, options("ldap://127.0.0.1:1", "ldaps://127.0.0.1:1"), Away},
 	} {
 		password := c.password
 		if password == right {
@@ -99,6 +102,12 @@ func TestUsersOfADirectory(t *testing.T) {
 	if entry.DN != slapd.DN("alice") || !slices.Equal(entry.Groups, []string{slapd.Group("admins"), slapd.Group("analysts")}) ||
 		!slices.Equal(entry.Attributes["mail"], []string{"alice@example.com"}) {
 		t.Errorf("entry %+v", entry)
+	}
+	_, entry = directory(t, with(func(o *Options) { o.Attributes = []string{"CN", "description", "sn"} })).Verify(t.Context(), "alice",
+		"alice"+slapd.PasswordEnd)
+	want := map[string][]string{"mail": {"alice@example.com"}, "CN": {"alice"}, "sn": {"alice"}}
+	if !maps.EqualFunc(entry.Attributes, want, slices.Equal[[]string]) {
+		t.Errorf("attributes %v", entry.Attributes)
 	}
 	if _, entry = directory(t, options(s.URL)).Verify(t.Context(), "bob", "bob"+slapd.PasswordEnd); len(entry.Groups) != 0 {
 		t.Errorf("groups of nobody: %+v", entry)
@@ -117,14 +126,14 @@ func TestSecureDirectories(t *testing.T) {
 		want      Verdict
 	}{
 		{"ldaps", s.SecureURL, false, s.Root, false, Right},
-		{"ldaps, stranger", s.SecureURL, false, stranger, false, Unknown},
-		{"ldaps, other host", "ldaps://127.0.0.1:" + port, false, s.Root, false, Unknown},
+		{"ldaps, stranger", s.SecureURL, false, stranger, false, Away},
+		{"ldaps, other host", "ldaps://127.0.0.1:" + port, false, s.Root, false, Away},
 		{"ldaps, any host", "ldaps://127.0.0.1:" + port, false, s.Root, true, Right},
-		{"ldaps, any host, stranger", "ldaps://127.0.0.1:" + port, false, stranger, true, Unknown},
+		{"ldaps, any host, stranger", "ldaps://127.0.0.1:" + port, false, stranger, true, Away},
 		{"StartTLS", s.URL, true, s.Root, false, Right},
-		{"StartTLS, stranger", s.URL, true, stranger, false, Unknown},
-		{"TLS to a plain port", strings.Replace(s.URL, "ldap:", "ldaps:", 1), false, s.Root, false, Unknown},
-		{"plain to a port of TLS", strings.Replace(s.SecureURL, "ldaps:", "ldap:", 1), false, s.Root, false, Unknown},
+		{"StartTLS, stranger", s.URL, true, stranger, false, Away},
+		{"TLS to a plain port", strings.Replace(s.URL, "ldap:", "ldaps:", 1), false, s.Root, false, Away},
+		{"plain to a port of TLS", strings.Replace(s.SecureURL, "ldaps:", "ldap:", 1), false, s.Root, false, Away},
 	} {
 		o := options(c.url)
 		var err error
@@ -171,11 +180,11 @@ func TestSlowDirectories(t *testing.T) {
 	at := silent(t)
 	o := options("ldap://" + at)
 	o.Connect, o.Read = 50*time.Millisecond, 50*time.Millisecond
-	if verdict, _ := directory(t, o).Verify(t.Context(), "alice", "alice"+slapd.PasswordEnd); verdict != Unknown {
+	if verdict, _ := directory(t, o).Verify(t.Context(), "alice", "alice"+slapd.PasswordEnd); verdict != Away {
 		t.Errorf("a silent server: %d", verdict)
 	}
 	o.URLs = []string{"ldaps://" + at}
-	if verdict, _ := directory(t, o).Verify(t.Context(), "alice", "alice"+slapd.PasswordEnd); verdict != Unknown {
+	if verdict, _ := directory(t, o).Verify(t.Context(), "alice", "alice"+slapd.PasswordEnd); verdict != Away {
 		t.Errorf("a silent server of ldaps: %d", verdict)
 	}
 	o = options("ldap://"+at, s.URL)
@@ -192,7 +201,7 @@ func TestSlowDirectories(t *testing.T) {
 		ended <- verdict
 	}()
 	cancel()
-	if verdict := <-ended; verdict != Unknown {
+	if verdict := <-ended; verdict != Away {
 		t.Errorf("a request that is gone: %d", verdict)
 	}
 }
@@ -240,23 +249,25 @@ func TestPasswordsAreRemembered(t *testing.T) {
 	s.Do(t, func(c *goldap.Conn) error { return c.Del(goldap.NewDelRequest(slapd.DN("bob"), nil)) })
 	s.Stop()
 	verify("without a directory", "bob", "bob"+slapd.PasswordEnd, Right)
-	verify("wrong password without a directory", "bob", "x", Unknown)
-	verify("forgotten", "alice", "third", Unknown)
+	verify("wrong password without a directory", "bob", "x", Away)
+	verify("forgotten", "alice", "third", Away)
 }
 
 func TestSettingsThatAreRefused(t *testing.T) {
 	for why, edit := range map[string]func(*Options){
-		"[v.url] is missing":                          func(o *Options) { o.URLs = nil },
-		"[v.url] can't be used":                       func(o *Options) { o.URLs = []string{"http://h"} },
-		"blanks between several":                      func(o *Options) { o.URLs = []string{"ldap://"} },
-		"[v.startTls]":                                func(o *Options) { o.URLs, o.StartTLS = []string{"ldaps://h"}, true },
-		"[v.baseDn] is missing":                       func(o *Options) { o.BaseDN = "" },
-		"[v.baseDn] can't be used":                    func(o *Options) { o.BaseDN = "no name" },
-		"[v.userSearch] can't be used: a filter":      func(o *Options) { o.UserSearch = "(uid=x)" },
-		"[(uid=%s] is not a filter":                   func(o *Options) { o.UserSearch = "(uid=%s" },
-		"[v.bindPassword] can't be used":              func(o *Options) { o.BindPassword = "" },
-		"[v.credentialIterations]":                    func(o *Options) { o.Iterations = 0 },
-		"[v.connectTimeout] and [v.readTimeout] must": func(o *Options) { o.Read = 0 },
+		"[v.url] is missing":                           func(o *Options) { o.URLs = nil },
+		"[v.url] can't be used":                        func(o *Options) { o.URLs = []string{"http://h"} },
+		"blanks between several":                       func(o *Options) { o.URLs = []string{"ldap://"} },
+		"[v.startTls]":                                 func(o *Options) { o.URLs, o.StartTLS = []string{"ldaps://h"}, true },
+		"[v.baseDn] is missing":                        func(o *Options) { o.BaseDN = "" },
+		"[v.baseDn] can't be used":                     func(o *Options) { o.BaseDN = "no name" },
+		"[v.attributes] can't be used: [userPassword]": func(o *Options) { o.Attributes = []string{"sn", "userPassword"} },
+		"[v.attributes] can't be used: [*]":            func(o *Options) { o.Attributes = []string{"*"} },
+		"[v.userSearch] can't be used: a filter":       func(o *Options) { o.UserSearch = "(uid=x)" },
+		"[(uid=%s] is not a filter":                    func(o *Options) { o.UserSearch = "(uid=%s" },
+		"[v.bindPassword] can't be used":               func(o *Options) { o.BindPassword = secret.Text{} },
+		"[v.credentialIterations]":                     func(o *Options) { o.Iterations = 0 },
+		"[v.connectTimeout] and [v.readTimeout] must":  func(o *Options) { o.Read = 0 },
 	} {
 		o := options("ldap://h")
 		edit(&o)

@@ -2,8 +2,7 @@
 //
 //	name, password ─► cache ─► bind as the search user ─► find the entry ─► bind as the entry
 //
-// A Directory asks for each step on a connection of its own, and closes it after. Where several
-// addresses are given, the next one is asked when one can't be reached or is silent. Whatever is
-// wrong with the directory is not an error: the user is then unknown. The rules are in
-// spec/security.md, section 4.
+// A Directory opens a connection for each step and closes it afterwards. If several addresses are
+// configured, it tries the next one when a server is unreachable or does not respond. A failure of
+// the directory is not an error: the user is then unknown. docs/security.md describes the rules.
 package ldap

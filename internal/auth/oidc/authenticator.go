@@ -16,41 +16,47 @@ import (
 
 	"github.com/hengedb/henge/internal/auth"
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/secret/seal"
 )
 
-// Authenticator knows requests by tokens of a provider, and browsers by their sessions. It is safe
-// for concurrent use.
+// Authenticator authenticates requests by tokens of a provider, and browsers by their sessions. It
+// is safe for concurrent use.
 type Authenticator struct {
 	o        Options
 	client   *http.Client
 	provider atomic.Pointer[provider]
 	found    chan struct{} // closed when the provider was discovered
 	sessions *sessions
-	sealer   sealer
+	sealer   *seal.Sealer
 }
 
 // provider is what was discovered.
 type provider struct {
 	endpoint oauth2.Endpoint
+	logout   string // where browsers log out; "": nowhere
 	keys     *keySet
 }
 
-// New returns an authenticator that has not discovered its provider yet: Run does.
+// New returns an authenticator. Open must be called first. Run then discovers the provider.
 func New(o Options) *Authenticator {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	return &Authenticator{
-		o: o, client: &http.Client{Transport: transport, Timeout: fetchTime}, found: make(chan struct{}), sealer: newSealer(),
-		sessions: newSessions(o),
+		o: o, client: &http.Client{Transport: transport, Timeout: fetchTime}, found: make(chan struct{}), sessions: &sessions{o: o},
 	}
 }
+
+// Open sets the store of sessions and the key that seals pending logins. All processes that
+// browsers may use must have the same store and key.
+func (a *Authenticator) Open(store Store, by *seal.Sealer) { a.sessions.store, a.sealer = store, by }
 
 // Name returns the name of the authenticator.
 func (a *Authenticator) Name() string { return a.o.Name }
 
-// Found returns a channel that is closed when the provider was discovered and asked for its keys.
+// Found returns a channel that is closed when the provider was discovered and its keys were
+// requested.
 func (a *Authenticator) Found() <-chan struct{} { return a.found }
 
-// Run discovers the provider and keeps its keys until ctx is done.
+// Run discovers the provider and keeps its keys up to date until ctx is done.
 func (a *Authenticator) Run(ctx context.Context) error {
 	defer a.client.CloseIdleConnections()
 	pause := discoverPause
@@ -62,7 +68,7 @@ func (a *Authenticator) Run(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return nil
 		}
-		a.o.Log.WarnContext(ctx, "the provider of OpenID Connect can't be discovered; its tokens are answered with 503, trying again",
+		a.o.Log.WarnContext(ctx, "failed to discover the OpenID Connect provider; its tokens get 503 until a retry succeeds",
 			"authenticator", a.o.Name, "issuer", a.o.Issuer, "after", pause, "error", err)
 		if a.o.Clock.Sleep(ctx, pause) != nil {
 			return nil
@@ -84,7 +90,8 @@ func (a *Authenticator) discover(ctx context.Context) error {
 		return err
 	}
 	var more struct {
-		Keys string `json:"jwks_uri"`
+		Keys   string `json:"jwks_uri"`
+		Logout string `json:"end_session_endpoint"`
 	}
 	if err := p.Claims(&more); err != nil {
 		return err
@@ -94,8 +101,11 @@ func (a *Authenticator) discover(ctx context.Context) error {
 			return fault.InvalidInput("Address [%s] of the provider %s", address, problem)
 		}
 	}
+	if problem := secure(withoutQuery(more.Logout)); more.Logout != "" && problem != "" {
+		return fault.InvalidInput("Address [%s] of the provider %s", more.Logout, problem)
+	}
 	keys := newKeySet(more.Keys, a.client, a.o.Clock)
-	a.provider.Store(&provider{endpoint: p.Endpoint(), keys: keys})
+	a.provider.Store(&provider{endpoint: p.Endpoint(), logout: more.Logout, keys: keys})
 	return nil
 }
 
@@ -116,7 +126,7 @@ type noted struct {
 	err error
 }
 
-// VerifySignature implements the key set of go-oidc.
+// VerifySignature implements the key set interface of go-oidc.
 func (n *noted) VerifySignature(ctx context.Context, token string) (payload []byte, err error) {
 	payload, n.err = n.keySet.VerifySignature(ctx, token)
 	return payload, n.err
@@ -135,8 +145,8 @@ func (a *Authenticator) ready() (*provider, error) {
 	return nil, fault.Unavailable("The provider of OpenID Connect was not reached yet; try again in a moment")
 }
 
-// Authenticate implements auth.Authenticator. Tokens of other issuers, and cookies of sessions that
-// are gone, are passed on.
+// Authenticate implements auth.Authenticator. Tokens of other issuers, and cookies of expired
+// sessions, are passed on to the next authenticator.
 func (a *Authenticator) Authenticate(ctx context.Context, r *auth.Request) (*auth.Identity, error) {
 	scheme, token, found := strings.Cut(r.Header.Get("Authorization"), " ")
 	if found {

@@ -26,6 +26,7 @@ import (
 	"github.com/hengedb/henge/internal/auth"
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/secret/seal"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -35,6 +36,8 @@ type issuer struct {
 	*httptest.Server
 	t       testing.TB
 	fetches atomic.Int64 // of the keys
+	// exchanges counts what was asked of the token endpoint.
+	exchanges atomic.Int64
 	// keysAway and away have requests for the keys, or all, answered with 503.
 	keysAway, away atomic.Bool
 
@@ -73,6 +76,7 @@ func newIssuer(t testing.TB) *issuer {
 	mux.HandleFunc("/.well-known/openid-configuration", func(w http.ResponseWriter, _ *http.Request) {
 		_ = json.NewEncoder(w).Encode(map[string]any{
 			"issuer": i.URL, "authorization_endpoint": i.URL + "/auth", "token_endpoint": i.URL + "/token", "jwks_uri": i.URL + "/keys",
+			"end_session_endpoint":                  i.URL + "/end?x=1",
 			"id_token_signing_alg_values_supported": []string{"RS256", "none", "HS256"},
 		})
 	})
@@ -92,6 +96,7 @@ func newIssuer(t testing.TB) *issuer {
 	})
 	mux.HandleFunc("/token", func(w http.ResponseWriter, r *http.Request) {
 		_ = r.ParseForm()
+		i.exchanges.Add(1)
 		i.mu.Lock()
 		i.sent = r.Form
 		claims, refuse, without := i.granted, i.refuse, i.noReturn
@@ -199,6 +204,11 @@ func part(issuer string, change map[string]string) auth.Part {
 
 // open returns an authenticator of the issuer, which runs while the test does.
 func open(t testing.TB, p auth.Part, c clock.Clock) *Authenticator {
+	return openOn(t, p, c, &memory{clock: c, kept: map[string]kept{}})
+}
+
+// openOn is open with a store that others may share.
+func openOn(t testing.TB, p auth.Part, c clock.Clock, store Store) *Authenticator {
 	t.Helper()
 	o, err := OptionsOf(p)
 	if err != nil {
@@ -206,6 +216,11 @@ func open(t testing.TB, p auth.Part, c clock.Clock) *Authenticator {
 	}
 	o.Clock, o.Log = c, slog.New(slog.DiscardHandler)
 	a := New(o)
+	sealer, err := seal.New(make([]byte, seal.KeyBytes), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.Open(store, sealer)
 	done := make(chan error)
 	go func() { done <- a.Run(t.Context()) }()
 	t.Cleanup(func() { <-done; http.DefaultClient.CloseIdleConnections() })

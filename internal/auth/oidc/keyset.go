@@ -50,7 +50,7 @@ func newKeySet(url string, client *http.Client, c clock.Clock) *keySet {
 // errSignature says that no key of the provider has made a signature.
 var errSignature = errors.New("the signature is by no key of the provider")
 
-// VerifySignature returns the payload of a token whose signature is right.
+// VerifySignature returns the payload of a token with a valid signature.
 func (k *keySet) VerifySignature(ctx context.Context, token string) ([]byte, error) {
 	signed, err := jose.ParseSignedCompact(token, algorithms)
 	if err != nil {

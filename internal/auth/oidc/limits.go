@@ -24,6 +24,13 @@ const (
 	loginTime = 10 * time.Minute
 	// refreshAhead is how long before a token ends a session gets another one.
 	refreshAhead = 30 * time.Second
+	// renewTime bounds how long a process keeps others from replacing a token, renewPause is the time
+	// between two looks whether it has.
+	renewTime, renewPause = fetchTime + 5*time.Second, 50 * time.Millisecond
+	// touchTime is how often it is noted that a session is used.
+	touchTime = time.Minute
+	// clockSlack is how much longer sessions are kept than they are good: the store has its own clock.
+	clockSlack = time.Hour
 	// maxReturn bounds the path that a browser comes back to.
 	maxReturn = 2000
 )

@@ -2,17 +2,11 @@ package oidc
 
 import (
 	"context"
-	"crypto/aes"
-	"crypto/cipher"
-	"crypto/rand"
 	"crypto/subtle"
-	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"net/url"
 	"strings"
-	"time"
 
 	"github.com/coreos/go-oidc/v3/oidc"
 	"golang.org/x/oauth2"
@@ -20,14 +14,14 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// Device is what a program needs to know to log its user in by the device flow.
+// Device is what a program needs to log in its user with the device flow.
 type Device struct {
 	Issuer   string   `json:"issuer"`
 	ClientID string   `json:"clientId"`
 	Scopes   []string `json:"scopes"`
 }
 
-// Device returns it.
+// Device returns what a program needs for the device flow.
 func (a *Authenticator) Device() Device { return Device{a.o.Issuer, a.o.DeviceClientID, a.o.Scopes} }
 
 // config returns the client that this process is at the provider.
@@ -37,18 +31,19 @@ func (a *Authenticator) config() (*oauth2.Config, error) {
 		return nil, err
 	}
 	return &oauth2.Config{
-		ClientID: a.o.ClientID, ClientSecret: a.o.ClientSecret, Endpoint: p.endpoint, RedirectURL: a.o.RedirectURI, Scopes: a.o.Scopes,
+		ClientID: a.o.ClientID, ClientSecret: a.o.ClientSecret.Reveal(), Endpoint: p.endpoint, RedirectURL: a.o.RedirectURI, Scopes: a.o.Scopes,
 	}, nil
 }
 
-// attempt is a log in that has begun. The browser keeps it, sealed.
-type attempt struct {
-	State, Nonce, Verifier, Return string
-	Expires                        time.Time
-}
+// attempt is a log in that has begun. The browser keeps it, sealed, so that it may come back to
+// another process.
+type attempt struct{ State, Nonce, Verifier, Return string }
 
-// Login begins a log in: it returns where to send the browser, and a cookie. Back is the path that
-// it comes back to after it.
+// kindAttempt is the kind of sealed log ins, with the name of their cookie behind it.
+const kindAttempt = "henge log in "
+
+// Login begins a login. It returns the URL to redirect the browser to, and a cookie. back is the
+// path to return to after the login.
 func (a *Authenticator) Login(back string) (to string, cookie *http.Cookie, err error) {
 	if a.o.RedirectURI == "" {
 		return "", nil, fault.NotFound("Browsers can't log in: the setting [redirectUri] of authenticator [%s] is missing", a.o.Name)
@@ -63,14 +58,14 @@ func (a *Authenticator) Login(back string) (to string, cookie *http.Cookie, err 
 	if err != nil {
 		return "", nil, err
 	}
-	at := attempt{State: random(), Nonce: random(), Verifier: oauth2.GenerateVerifier(), Return: back, Expires: a.o.Clock.Now().Add(loginTime)}
-	text, err := json.Marshal(at)
+	at := attempt{State: random(), Nonce: random(), Verifier: oauth2.GenerateVerifier(), Return: back}
+	name := attemptName(at.State)
+	text, err := a.sealer.SealText(kindAttempt+a.o.Name+name, at, loginTime)
 	if err != nil {
 		return "", nil, err
 	}
-	name := attemptName(at.State)
 	// SameSite=Lax: the browser comes back from the provider's site, and has to bring it along.
-	cookie = a.cookie(name, a.sealer.seal(text, name), int(loginTime.Seconds()), http.SameSiteLaxMode)
+	cookie = a.cookie(name, text, int(loginTime.Seconds()), http.SameSiteLaxMode)
 	return config.AuthCodeURL(at.State, oidc.Nonce(at.Nonce), oauth2.S256ChallengeOption(at.Verifier)), cookie, nil
 }
 
@@ -82,7 +77,7 @@ func (a *Authenticator) cookie(name, value string, age int, site http.SameSite) 
 	return &http.Cookie{Name: name, Value: value, Path: "/", MaxAge: age, HttpOnly: true, Secure: a.https(), SameSite: site}
 }
 
-// Mine tells whether a browser that comes back from the provider has begun its log in here.
+// Mine reports whether this browser began the login from which the provider redirects it.
 func (a *Authenticator) Mine(r *http.Request) bool {
 	_, err := a.begun(r)
 	return err == nil
@@ -99,17 +94,16 @@ func (a *Authenticator) begun(r *http.Request) (*attempt, error) {
 	if state == "" || err != nil {
 		return nil, errBegun
 	}
-	text, err := a.sealer.open(cookie.Value, name)
 	var at attempt
-	if err != nil || json.Unmarshal(text, &at) != nil || !a.o.Clock.Now().Before(at.Expires) ||
+	if _, ok := a.sealer.OpenText(kindAttempt+a.o.Name+name, cookie.Value, &at); !ok ||
 		subtle.ConstantTimeCompare([]byte(at.State), []byte(state)) != 1 {
 		return nil, errBegun
 	}
 	return &at, nil
 }
 
-// Callback ends a log in: it returns the path to go on to, and the cookies. Whatever session the
-// browser had before ends.
+// Callback completes a login. It returns the path to continue at, and the cookies. A previous
+// session of the browser ends.
 func (a *Authenticator) Callback(ctx context.Context, r *http.Request) (to string, cookies []*http.Cookie, err error) {
 	at, err := a.begun(r)
 	if err != nil {
@@ -136,27 +130,61 @@ func (a *Authenticator) Callback(ctx context.Context, r *http.Request) (to strin
 		return "", nil, fault.Unauthorized("The provider of OpenID Connect does not take the code").WithCause(err)
 	}
 	raw, _ := token.Extra("id_token").(string)
-	claims, id, err := a.verify(ctx, raw)
+	claims, _, err := a.verify(ctx, raw)
 	if err != nil {
 		return "", nil, err
 	}
 	if subtle.ConstantTimeCompare([]byte(claims.Nonce), []byte(at.Nonce)) != 1 {
 		return "", nil, invalid(errors.New("the token is of another log in"))
 	}
-	id.Token = raw
-	a.Logout(r)
-	value := a.sessions.add(&session{subject: claims.Subject, id: id, expires: claims.expires(), refresh: token.RefreshToken})
+	if _, _, err := a.Logout(r); err != nil {
+		return "", nil, err
+	}
+	v := &session{Subject: claims.Subject, ID: raw, Expires: claims.expires().UnixMilli(), Refresh: token.RefreshToken}
+	value, err := a.sessions.add(ctx, v)
+	if err != nil {
+		return "", nil, err
+	}
 	return at.Return, []*http.Cookie{
 		a.cookie(a.cookieName(), value, 0, http.SameSiteStrictMode), a.cookie(attemptName(at.State), "", -1, http.SameSiteLaxMode),
 	}, nil
 }
 
-// Logout ends the session of a browser, and returns the cookie that removes its cookie.
-func (a *Authenticator) Logout(r *http.Request) *http.Cookie {
+// Logout ends the session of a browser in all processes. It returns the cookie that deletes the
+// session cookie, and the URL to log out at the provider; "": there was no session, or the provider
+// has no such URL. After an error the session continues.
+func (a *Authenticator) Logout(r *http.Request) (removed *http.Cookie, to string, err error) {
 	if cookie := a.cookieOf(r.Header); cookie != "" {
-		a.sessions.drop(cookie)
+		v, err := a.sessions.drop(r.Context(), cookie)
+		if err != nil {
+			return nil, "", err
+		}
+		if v != nil {
+			to = a.logoutAt(v)
+		}
 	}
-	return a.cookie(a.cookieName(), "", -1, http.SameSiteStrictMode)
+	return a.cookie(a.cookieName(), "", -1, http.SameSiteStrictMode), to, nil
+}
+
+// logoutAt returns the address at which the provider ends its own session (OpenID Connect
+// RP-Initiated Logout 1.0). The token says which one, and may have expired.
+func (a *Authenticator) logoutAt(v *session) string {
+	p, err := a.ready()
+	if err != nil || p.logout == "" {
+		return ""
+	}
+	u, err := url.Parse(p.logout)
+	if err != nil {
+		return ""
+	}
+	q := u.Query()
+	q.Set("client_id", a.o.ClientID)
+	q.Set("id_token_hint", v.ID)
+	if a.o.LogoutURI != "" {
+		q.Set("post_logout_redirect_uri", a.o.LogoutURI)
+	}
+	u.RawQuery = q.Encode()
+	return u.String()
 }
 
 // local tells whether a text is a path of this server, which no browser takes for an address of
@@ -167,35 +195,4 @@ func local(path string) bool {
 		!strings.HasPrefix(path, "//") &&
 		!strings.Contains(u.Path, "//") && !strings.Contains(u.Path, "/..") && !strings.Contains(path, `\`) && !strings.Contains(u.Path, `\`) &&
 		!strings.ContainsFunc(path+u.Path, func(c rune) bool { return c <= ' ' || c == 0x7f })
-}
-
-// sealer keeps what a browser holds secret and unchanged, until the process ends.
-type sealer struct{ cipher.AEAD }
-
-func newSealer() sealer {
-	key := make([]byte, 32)
-	_, _ = rand.Read(key) // it never fails
-	block, err := aes.NewCipher(key)
-	if err != nil {
-		panic("oidc: " + err.Error()) // the length is right
-	}
-	aead, err := cipher.NewGCM(block)
-	if err != nil {
-		panic("oidc: " + err.Error()) // likewise
-	}
-	return sealer{aead}
-}
-
-func (s sealer) seal(text []byte, name string) string {
-	nonce := make([]byte, s.NonceSize())
-	_, _ = rand.Read(nonce) // it never fails
-	return base64.RawURLEncoding.EncodeToString(s.Seal(nonce, nonce, text, []byte(name)))
-}
-
-func (s sealer) open(sealed, name string) ([]byte, error) {
-	b, err := base64.RawURLEncoding.DecodeString(sealed)
-	if err != nil || len(b) < s.NonceSize() {
-		return nil, errors.New("not sealed here")
-	}
-	return s.Open(nil, b[:s.NonceSize()], b[s.NonceSize():], []byte(name))
 }

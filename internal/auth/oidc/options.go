@@ -13,6 +13,7 @@ import (
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/secret"
 )
 
 // Options are the settings of an authenticator.
@@ -20,20 +21,24 @@ type Options struct {
 	Name, Authorizer string
 	Issuer           string
 	ClientID         string
-	ClientSecret     string // "": the client is public
+	ClientSecret     secret.Text // none: the client is public
 	DeviceClientID   string
-	// Audiences are those of tokens that are taken: one of them has to be among a token's.
+	// Audiences are the accepted audiences. A token must contain one of them.
 	Audiences []string
 	Scopes    []string
-	// UserClaim and RolesClaim are names of claims, or paths with dots.
+	// UserClaim and RolesClaim are names of claims, or dotted paths.
 	UserClaim, RolesClaim string
-	// UserPrefix stands before each user's name.
+	// UserPrefix is the prefix of all user names.
 	UserPrefix string
-	// RoleMapping says which roles a value of the roles claim gives; nil: the one of its name.
+	// RoleMapping maps values of the roles claim to roles; nil: each value is the name of a role.
 	RoleMapping map[string][]string
-	// RedirectURI is where the provider sends browsers back to; "": browsers can't log in.
+	// RedirectURI is the URI to which the provider redirects browsers after a login; "": browsers
+	// can't log in.
 	RedirectURI string
-	// IdleTime and MaxTime are how long a session lives without requests, and at all.
+	// LogoutURI is the URI to which the provider redirects browsers after a logout; "": it does not
+	// redirect.
+	LogoutURI string
+	// IdleTime is how long a session remains valid without requests, MaxTime its maximum duration.
 	IdleTime, MaxTime time.Duration
 	MaxSessions       int
 
@@ -47,7 +52,7 @@ func OptionsOf(p auth.Part) (o Options, err error) {
 		Name: p.Name, ClientID: p.Text("clientId"), DeviceClientID: p.Text("deviceClientId"), Audiences: p.Settings.List(p.Prefix + "audiences"),
 		Scopes: p.Settings.List(p.Prefix + "scopes"), UserClaim: p.Text("userClaim"),
 		RolesClaim: p.Text("rolesClaim"), UserPrefix: p.Text("userPrefix"),
-		RedirectURI: p.Text("redirectUri"), MaxSessions: int(p.Int("maxSessions")),
+		RedirectURI: p.Text("redirectUri"), LogoutURI: p.Text("postLogoutRedirectUri"), MaxSessions: int(p.Int("maxSessions")),
 	}
 	for rest, into := range map[string]*string{"authorizerName": &o.Authorizer, "issuer": &o.Issuer, "clientId": &o.ClientID} {
 		if *into, err = p.Required(rest); err != nil {
@@ -69,9 +74,12 @@ func OptionsOf(p auth.Part) (o Options, err error) {
 	if err := secure(o.Issuer); err != "" {
 		return o, fault.InvalidInput("Value [%s] of setting [%sissuer] %s", o.Issuer, p.Prefix, err)
 	}
-	if o.RedirectURI != "" {
-		if err := secure(o.RedirectURI); err != "" {
-			return o, fault.InvalidInput("Value [%s] of setting [%sredirectUri] %s", o.RedirectURI, p.Prefix, err)
+	for rest, address := range map[string]string{"redirectUri": o.RedirectURI, "postLogoutRedirectUri": o.LogoutURI} {
+		if address == "" {
+			continue
+		}
+		if err := secure(address); err != "" {
+			return o, fault.InvalidInput("Value [%s] of setting [%s%s] %s", address, p.Prefix, rest, err)
 		}
 	}
 	if text := p.Text("roleMapping"); text != "" {

@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 type browser struct {
 	t       *testing.T
 	a       *Authenticator
+	store   *memory
 	i       *issuer
 	clock   *fakeclock.Clock
 	cookies map[string]string
@@ -25,9 +27,10 @@ type browser struct {
 func newBrowser(t *testing.T, change map[string]string) *browser {
 	i := newIssuer(t)
 	c := fakeclock.New(time.Now().Truncate(time.Second))
-	a := open(t, part(i.URL, change), c)
+	store := &memory{clock: c, kept: map[string]kept{}}
+	a := openOn(t, part(i.URL, change), c, store)
 	<-a.Found()
-	return &browser{t: t, a: a, i: i, clock: c, cookies: map[string]string{}}
+	return &browser{t: t, a: a, store: store, i: i, clock: c, cookies: map[string]string{}}
 }
 
 func (b *browser) keep(cookies ...*http.Cookie) {
@@ -122,7 +125,19 @@ func TestBrowserLogsInAndOut(t *testing.T) {
 	old := b.header()
 	r := httptest.NewRequest(http.MethodPost, "/", nil)
 	r.Header.Set("Cookie", old)
-	b.keep(b.a.Logout(r))
+	removed, to, err := b.a.Logout(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.keep(removed)
+	if at, err := url.Parse(to); err != nil || !strings.HasPrefix(to, b.i.URL+"/end?") || at.Query().Get("x") != "1" ||
+		at.Query().Get("client_id") != "henge" ||
+		strings.Count(at.Query().Get("id_token_hint"), ".") != 2 || at.Query().Has("post_logout_redirect_uri") {
+		t.Errorf("at the provider: %q", to)
+	}
+	if _, to, err := b.a.Logout(r); to != "" || err != nil {
+		t.Errorf("a session that is gone logs out at %q", to)
+	}
 	if len(b.cookies) != 0 || as(t, b.a, "Cookie", old) != "" {
 		t.Errorf("after the log out: %q, cookies %v", as(t, b.a, "Cookie", old), b.cookies)
 	}
@@ -232,19 +247,167 @@ func TestSessionsEnd(t *testing.T) {
 	for range 3 {
 		other := *b
 		other.cookies = map[string]string{}
+		b.clock.Advance(touchTime)
 		other.login(map[string]any{"exp": b.clock.Now().Add(48 * time.Hour).Unix()})
 		others = append(others, &other)
 	}
+	b.clock.Advance(touchTime)
 	if others[0].who() == "" {
 		t.Error("ended without need")
 	}
+	b.clock.Advance(touchTime)
 	b.login(map[string]any{"exp": b.clock.Now().Add(48 * time.Hour).Unix()})
-	if others[1].who() != "" || others[0].who() == "" || others[2].who() == "" || b.who() == "" || len(b.a.sessions.mu.known) != 3 {
+	if others[1].who() != "" || others[0].who() == "" || others[2].who() == "" || b.who() == "" || len(b.store.kept) != 3 {
 		t.Error("the wrong session ended")
 	}
 	b.login(day) // ends the one before
-	if len(b.a.sessions.mu.known) != 3 || others[0].who() == "" {
+	if len(b.store.kept) != 3 || others[0].who() == "" {
 		t.Error("a new log in has left the old session")
+	}
+	// What nobody ends goes when somebody logs in.
+	b.clock.Advance(30*time.Minute + clockSlack + time.Second)
+	b.login(map[string]any{"exp": b.clock.Now().Add(48 * time.Hour).Unix()})
+	if len(b.store.kept) != 1 {
+		t.Errorf("%d sessions are kept", len(b.store.kept))
+	}
+}
+
+// beside is the browser at another process of the cluster.
+func (b *browser) beside() *browser {
+	b.t.Helper()
+	other := *b
+	other.a = openOn(b.t, part(b.i.URL, nil), b.clock, b.store)
+	<-other.a.Found()
+	return &other
+}
+
+func TestSessionsAreThoseOfAllProcesses(t *testing.T) {
+	b := newBrowser(t, nil)
+	other := b.beside()
+	b.login(map[string]any{"exp": b.clock.Now().Add(48 * time.Hour).Unix()})
+	if b.who() != "ann " || other.who() != "ann " {
+		t.Errorf("here %q, there %q", b.who(), other.who())
+	}
+	// Use at one of them counts for both.
+	for range 4 {
+		b.clock.Advance(20 * time.Minute)
+		if other.who() != "ann " {
+			t.Fatal("a session in use ended")
+		}
+	}
+	if b.who() != "ann " {
+		t.Error("idle here, in use there")
+	}
+	// A log in that has begun at one ends at the other.
+	old := b.header()
+	asked := b.begin("/")
+	b.i.grant(b.i.claims(b.clock.Now(), map[string]any{"nonce": asked.Get("nonce")}))
+	if to, err := other.end("code=c&state=" + asked.Get("state")); err != nil || to != "/" {
+		t.Fatal(to, err)
+	}
+	if as(t, b.a, "Cookie", old) != "" || b.who() != "ann " {
+		t.Errorf("the session before: %q, the one after: %q", as(t, b.a, "Cookie", old), b.who())
+	}
+	r := httptest.NewRequest(http.MethodPost, "/", nil)
+	r.Header.Set("Cookie", b.header())
+	b.store.away = true
+	if _, _, err := other.a.Logout(r); unavailable(err) == nil {
+		t.Errorf("log out without the store: %v", err)
+	}
+	if got := b.who(); got != "! The store is away" {
+		t.Errorf("without the store: %q", got)
+	}
+	b.store.away = false
+	if _, to, err := other.a.Logout(r); err != nil || !strings.HasPrefix(to, b.i.URL+"/end?") {
+		t.Error(to, err)
+	}
+	if b.who() != "" || other.who() != "" || len(b.store.kept) != 0 {
+		t.Errorf("after the log out: here %q, there %q, %d kept", b.who(), other.who(), len(b.store.kept))
+	}
+}
+
+// Neither tokens nor what lets in stand in the store, and what is changed there opens nothing.
+func TestTheStoreLetsNobodyIn(t *testing.T) {
+	b := newBrowser(t, nil)
+	b.login(map[string]any{"exp": b.clock.Now().Add(48 * time.Hour).Unix()})
+	_, cookie, _ := strings.Cut(b.header(), "=")
+	var name string
+	for n, k := range b.store.kept {
+		name = n
+		if text := n + string(k.text); strings.Contains(text, cookie) || strings.Contains(text, "again") || strings.Contains(text, "ey") &&
+			strings.Count(text, ".") > 1 {
+			t.Errorf("in clear: %s", text)
+		}
+	}
+	good := b.store.kept[name]
+	of := &sessions{o: b.a.o, store: b.store}
+	stranger := random()
+	theirs, _ := of.place(stranger)
+	b.store.kept[theirs] = good // under the name of another cookie
+	if got := as(t, b.a, "Cookie", "henge_session="+stranger); got != "" {
+		t.Errorf("the session of another cookie: %q", got)
+	}
+	for _, text := range []string{`null`, `""`, `"AAAA"`, `{}`, `"` + strings.Repeat("A", 400) + `"`} {
+		b.store.kept[name] = kept{[]byte(text), good.updated}
+		if got := b.who(); got != "" {
+			t.Errorf("%s: %q", text, got)
+		}
+	}
+	b.store.kept[name] = good
+	if got := b.who(); got != "ann " {
+		t.Errorf("as it was: %q", got)
+	}
+}
+
+// A refresh token is good once: of many requests at several processes one replaces the token.
+func TestOneProcessRenewsASession(t *testing.T) {
+	b := newBrowser(t, nil)
+	other := b.beside()
+	b.login(map[string]any{"exp": b.clock.Now().Add(5 * time.Minute).Unix()})
+	b.i.grant(b.i.claims(b.clock.Now(), map[string]any{
+		"exp": b.clock.Now().Add(time.Hour).Unix(), "realm_access": map[string]any{"roles": []string{"new"}},
+	}))
+	b.clock.Advance(5*time.Minute - 10*time.Second)
+	before := b.i.exchanges.Load()
+	var all sync.WaitGroup
+	for n := range 40 {
+		at := []*browser{b, other}[n%2]
+		all.Go(func() {
+			if got := at.who(); got != "ann " && got != "ann new" {
+				t.Errorf("meanwhile: %q", got)
+			}
+		})
+	}
+	all.Wait()
+	if n := b.i.exchanges.Load() - before; n != 1 {
+		t.Errorf("%d exchanges", n)
+	}
+	if b.who() != "ann new" || other.who() != "ann new" {
+		t.Errorf("here %q, there %q", b.who(), other.who())
+	}
+}
+
+// Who renews a session and then ends leaves it to others after a while.
+func TestARenewalThatNobodyEnds(t *testing.T) {
+	b := newBrowser(t, nil)
+	b.login(map[string]any{"exp": b.clock.Now().Add(5 * time.Minute).Unix()})
+	b.i.grant(b.i.claims(b.clock.Now(), map[string]any{"exp": b.clock.Now().Add(time.Hour).Unix()}))
+	b.clock.Advance(5*time.Minute - 10*time.Second)
+	_, cookie, _ := strings.Cut(b.header(), "=")
+	err := b.a.sessions.update(t.Context(), cookie, func(now *session) error {
+		now.Renewing = b.clock.Now().Add(renewTime).UnixMilli()
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := b.i.exchanges.Load()
+	if got := b.who(); got != "ann " || b.i.exchanges.Load() != before {
+		t.Errorf("while the token is good: %q", got)
+	}
+	b.clock.Advance(renewTime) // the token is over, too
+	if got := b.who(); got != "ann " || b.i.exchanges.Load() != before+1 {
+		t.Errorf("later: %q", got)
 	}
 }
 

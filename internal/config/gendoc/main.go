@@ -1,5 +1,4 @@
-// Command gendoc writes docs/configuration.md from the list of properties, so that the document
-// can't drift from the code.
+// Command gendoc generates docs/configuration.md from the list of properties.
 package main
 
 import (

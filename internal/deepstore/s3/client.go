@@ -2,6 +2,8 @@ package s3
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +13,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/credentials/stscreds"
@@ -20,20 +23,25 @@ import (
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/secret"
 )
 
-// Options say how to reach a store. The zero value is the public service with the machine's
-// credentials.
+// Options define how to access a store. The zero value is the public service with the credentials
+// of the machine.
 type Options struct {
-	// Endpoint is the URL of another store, "" the public one; Region is its region, "" that of the
-	// machine or us-east-1.
+	// Endpoint is the URL of another store, "" the public one. Region is its region, "" the region of
+	// the machine or us-east-1.
 	Endpoint, Region string
-	// AccessKey, SecretKey and SessionToken are credentials; without them the machine's are used.
-	AccessKey, SecretKey, SessionToken string
-	// AssumeRole is the ARN of a role to take, with its external id if it has one.
-	AssumeRole, ExternalID string
-	// HTTP sends the requests; nil: the SDK's own client.
+	// AccessKey, SecretKey and SessionToken are credentials; if they are absent, the credentials of
+	// the machine are used.
+	AccessKey, SecretKey, SessionToken secret.Text
+	// AssumeRole is the ARN of a role to assume, with its external id if it has one.
+	AssumeRole string
+	ExternalID secret.Text
+	// HTTP sends the requests; nil: the client of the SDK.
 	HTTP *http.Client
+	// Roots are the certificate authorities for the store if HTTP is nil; nil: the system's.
+	Roots *x509.CertPool
 }
 
 // Client reads and writes objects. It is safe for use by many goroutines.
@@ -48,14 +56,15 @@ type Object struct {
 	Modified int64
 }
 
-// Connect makes a client; nothing is asked of the store.
+// Connect returns a client. It sends no requests.
 func Connect(ctx context.Context, o Options) (*Client, error) {
 	var load []func(*config.LoadOptions) error
 	if o.Region != "" {
 		load = append(load, config.WithRegion(o.Region))
 	}
-	if o.AccessKey != "" {
-		load = append(load, config.WithCredentialsProvider(credentials.NewStaticCredentialsProvider(o.AccessKey, o.SecretKey, o.SessionToken)))
+	if !o.AccessKey.IsZero() {
+		load = append(load, config.WithCredentialsProvider(credentials.NewStaticCredentialsProvider(
+			o.AccessKey.Reveal(), o.SecretKey.Reveal(), o.SessionToken.Reveal())))
 	}
 	cfg, err := config.LoadDefaultConfig(ctx, load...)
 	if err != nil {
@@ -63,14 +72,18 @@ func Connect(ctx context.Context, o Options) (*Client, error) {
 	}
 	if o.HTTP != nil {
 		cfg.HTTPClient = o.HTTP
+	} else if o.Roots != nil {
+		cfg.HTTPClient = awshttp.NewBuildableClient().WithTransportOptions(func(tr *http.Transport) {
+			tr.TLSClientConfig = &tls.Config{RootCAs: o.Roots, MinVersion: tls.VersionTLS12}
+		})
 	}
 	if cfg.Region == "" {
 		cfg.Region = "us-east-1"
 	}
 	if o.AssumeRole != "" {
 		cfg.Credentials = aws.NewCredentialsCache(stscreds.NewAssumeRoleProvider(sts.NewFromConfig(cfg), o.AssumeRole, func(r *stscreds.AssumeRoleOptions) {
-			if o.ExternalID != "" {
-				r.ExternalID = &o.ExternalID
+			if !o.ExternalID.IsZero() {
+				r.ExternalID = aws.String(o.ExternalID.Reveal())
 			}
 		}))
 	}
@@ -111,8 +124,8 @@ func (c *Client) Stat(ctx context.Context, bucket, key string) (Object, error) {
 	return o, nil
 }
 
-// List calls f for the objects whose keys begin with prefix and come after after, ascending by
-// bytes, until it returns false.
+// List calls f for the objects whose keys begin with prefix and are greater than after, in
+// ascending byte order, until f returns false.
 func (c *Client) List(ctx context.Context, bucket, prefix, after string, f func(Object) bool) error {
 	in := &s3.ListObjectsV2Input{Bucket: &bucket, Prefix: &prefix}
 	if after != "" {
@@ -137,8 +150,8 @@ func (c *Client) List(ctx context.Context, bucket, prefix, after string, f func(
 	return nil
 }
 
-// Get returns the bytes of an object from offset on, n of them or with n negative all. With an etag
-// the object must still be that version. It also returns the version that it reads.
+// Get returns n bytes of an object from offset on, or all remaining bytes if n is negative. With an
+// etag, the object must still have that version. It also returns the version that it reads.
 func (c *Client) Get(ctx context.Context, bucket, key, etag string, offset, n int64) (io.ReadCloser, string, error) {
 	in := &s3.GetObjectInput{Bucket: &bucket, Key: &key}
 	if etag != "" {
@@ -156,7 +169,7 @@ func (c *Client) Get(ctx context.Context, bucket, key, etag string, offset, n in
 	return out.Body, aws.ToString(out.ETag), nil
 }
 
-// Put stores an object of the given size; with fresh set only under a key that is free.
+// Put stores an object of the given size. With fresh, it fails if the key exists.
 func (c *Client) Put(ctx context.Context, bucket, key string, body io.ReadSeeker, size int64, fresh bool) error {
 	in := &s3.PutObjectInput{Bucket: &bucket, Key: &key, Body: body, ContentLength: &size}
 	if fresh {
@@ -168,7 +181,7 @@ func (c *Client) Put(ctx context.Context, bucket, key string, body io.ReadSeeker
 	return nil
 }
 
-// Delete removes objects; those that are not there are no error.
+// Delete deletes objects, and ignores missing ones.
 func (c *Client) Delete(ctx context.Context, bucket string, keys ...string) error {
 	for _, key := range keys {
 		if _, err := c.api.DeleteObject(ctx, &s3.DeleteObjectInput{Bucket: &bucket, Key: &key}); err != nil {
@@ -180,7 +193,7 @@ func (c *Client) Delete(ctx context.Context, bucket string, keys ...string) erro
 	return nil
 }
 
-// ErrChanged marks reads of an object that is no longer the version asked for.
+// ErrChanged marks reads of an object that no longer has the requested version.
 var ErrChanged = errors.New("the object changed")
 
 // problem is the fault of a request about an object. What the store says may hold a secret only if
@@ -203,7 +216,7 @@ func problem(ctx context.Context, bucket, key string, err error) error {
 	}
 	switch {
 	case status == http.StatusPreconditionFailed || status == http.StatusConflict:
-		return fault.Conflict("Object [%s] is not what the condition asks for", name).WithCause(errors.Join(ErrChanged, fs.ErrExist, err))
+		return fault.Conflict("Object [%s] does not match the condition", name).WithCause(errors.Join(ErrChanged, fs.ErrExist, err))
 	case code == "NoSuchBucket":
 		return fault.InvalidInput("Bucket [%s] does not exist", bucket).WithCause(errors.Join(fs.ErrNotExist, err))
 	case status == http.StatusNotFound:

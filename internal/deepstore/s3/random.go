@@ -9,7 +9,7 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// File is one version of an object, read at any place and by several goroutines.
+// File is one version of an object, opened for random access by several goroutines.
 type File struct {
 	c           *Client
 	ctx         context.Context // of Open: reads belong to what opened the object
@@ -17,7 +17,7 @@ type File struct {
 	o           Object
 }
 
-// Open finds the newest version of an object. Ctx governs the reads too.
+// Open opens the latest version of an object. ctx also applies to the reads.
 func (c *Client) Open(ctx context.Context, bucket, key string) (*File, error) {
 	o, err := c.Stat(ctx, bucket, key)
 	if err != nil {
@@ -31,10 +31,10 @@ func (f *File) Within(ctx context.Context) deepstore.Object {
 	return &File{f.c, ctx, f.bucket, f.key, f.o}
 }
 
-// Size returns the bytes of the object.
+// Size returns the size of the object in bytes.
 func (f *File) Size() int64 { return f.o.Size }
 
-// ReadAt reads a range with one request; a version that is gone is a fault.
+// ReadAt reads a range with one request. A missing version is a fault.
 func (f *File) ReadAt(p []byte, off int64) (int, error) {
 	if off >= f.o.Size || len(p) == 0 {
 		if len(p) == 0 {
@@ -58,10 +58,11 @@ func (f *File) ReadAt(p []byte, off int64) (int, error) {
 	return n, nil
 }
 
-// Close does nothing: no connection is kept.
+// Close does nothing, because no connection is kept.
 func (f *File) Close() error { return nil }
 
-// Changed says so when err is that of an object which changed while it was read.
+// Changed returns the fault of a changed object if err says that the object changed while it was
+// read, and otherwise err.
 func Changed(bucket, key string, err error) error {
 	if errors.Is(err, ErrChanged) {
 		return fault.Runtime("Object [s3://%s/%s] changed while it was read; run the ingestion again", bucket, key).WithCause(err)

@@ -3,18 +3,24 @@ package s3
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/johannesboyne/gofakes3"
 	"github.com/johannesboyne/gofakes3/backend/s3mem"
 
 	"github.com/hengedb/henge/internal/deepstore"
+	"github.com/hengedb/henge/internal/secret"
+	"github.com/hengedb/henge/internal/testkit/certs"
 	"github.com/hengedb/henge/internal/testkit/versitygw"
 )
 
@@ -28,11 +34,38 @@ func onEach(t *testing.T, test func(t *testing.T, c *Client)) {
 		}
 		server := httptest.NewServer(gofakes3.New(backend).Server())
 		t.Cleanup(server.Close)
-		test(t, connect(t, Options{Endpoint: server.URL, Region: "us-east-1", AccessKey: "a", SecretKey: "s"}))
+		test(t, connect(t, Options{Endpoint: server.URL, Region: "us-east-1", AccessKey: secret.NewText("a"), SecretKey: secret.NewText("s")}))
 	})
 	t.Run("server", func(t *testing.T) {
-		test(t, connect(t, Options{Endpoint: versitygw.Start(t, "bucket"), Region: "us-east-1", AccessKey: versitygw.AccessKey, SecretKey: versitygw.SecretKey}))
+		test(t, connect(t, Options{Endpoint: versitygw.Start(t, "bucket"), Region: "us-east-1",
+			AccessKey: secret.NewText(versitygw.AccessKey), SecretKey: secret.NewText(versitygw.SecretKey)}))
 	})
+}
+
+// A store whose certificate only the authorities of the options have signed is trusted by them.
+func TestAuthoritiesOfAStore(t *testing.T) {
+	backend := s3mem.New()
+	if err := backend.CreateBucket("bucket"); err != nil {
+		t.Fatal(err)
+	}
+	root := certs.Authority(t, "root of the store")
+	server := httptest.NewUnstartedServer(gofakes3.New(backend).Server())
+	server.TLS = &tls.Config{Certificates: []tls.Certificate{root.Issue(t, "127.0.0.1").TLS()}}
+	server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	for name, c := range map[string]struct {
+		roots *x509.CertPool
+		ok    bool
+	}{"trusted": {root.Pool(), true}, "of the machine": {nil, false}, "a stranger": {certs.Authority(t, "stranger").Pool(), false}} {
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second) // a failed handshake is tried again
+		client := connect(t, Options{Endpoint: server.URL, Region: "us-east-1", AccessKey: secret.NewText("a"), SecretKey: secret.NewText("s"),
+			Roots: c.roots})
+		if err := client.List(ctx, "bucket", "", "", func(Object) bool { return true }); (err == nil) != c.ok {
+			t.Errorf("%s: %v", name, err)
+		}
+		cancel()
+	}
 }
 
 func connect(t *testing.T, o Options) *Client {
@@ -52,7 +85,8 @@ func TestStoreKeepsWhatWasPut(t *testing.T) {
 		}
 		ctx := context.Background()
 		large := bytes.Repeat([]byte("0123456789"), putMemory/10+1)
-		for key, data := range map[string][]byte{"w/1/index": []byte("hello"), "w/2/index": large, "w/3/empty": nil} {
+		for key, data := range map[string][]byte{"w/1/index": []byte("hello"), "w/2/index": large, "w/3/empty": nil,
+			`a\b/%ä/index`: []byte("odd")} {
 			if err := s.Put(ctx, key, bytes.NewReader(data)); err != nil {
 				t.Fatal(err)
 			}

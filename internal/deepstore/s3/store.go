@@ -14,7 +14,7 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// Store keeps objects in a bucket, under a prefix. It is a deepstore.Store.
+// Store stores objects in a bucket, under a prefix. It is a deepstore.Store.
 type Store struct {
 	c              *Client
 	bucket, prefix string
@@ -29,8 +29,8 @@ const (
 	maxObject = 5 << 30
 )
 
-// NewStore returns a store on a bucket. The prefix is that of all its keys and may be empty; temp
-// is a folder for objects on their way.
+// NewStore returns a store in a bucket. prefix is the common prefix of its keys and may be empty.
+// temp is a directory for uploads in progress.
 func NewStore(c *Client, bucket, prefix, temp string) (*Store, error) {
 	if bucket == "" {
 		return nil, fault.InvalidInput("Deep storage [s3] needs a bucket: set service.storage.bucket")
@@ -153,7 +153,7 @@ type loadSpec struct {
 	Schema string `json:"S3Schema"`
 }
 
-// LoadSpec implements deepstore.Store, in the form of the reference.
+// LoadSpec implements deepstore.Store. It returns the load spec of Druid.
 func (s *Store) LoadSpec(key string) json.RawMessage {
 	text, err := json.Marshal(loadSpec{"s3_zip", s.bucket, s.prefix + key, "s3n"})
 	if err != nil {

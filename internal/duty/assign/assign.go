@@ -1,24 +1,24 @@
-// Package assign decides which Historical holds which segment, and tells them.
+// Package assign decides which Historical holds which segment, and sends the commands.
 //
 // The central type is Duty, which the leading Coordinator runs. It follows the published timeline
-// and the retention rules (duty.Follower): a segment that has too few copies on a tier is loaded by
-// the server of the tier where it costs least, one that has too many is dropped where it costs
-// most, and what no rule wants is dropped. When nothing lacks, the fullest servers give some
-// segments to the emptiest. The work of a round is that of the datasources that changed; everything
-// is looked at once a period and when servers come or go.
+// and the retention rules (duty.Follower). A segment with too few copies on a tier is loaded by the
+// cheapest server of the tier. A segment with too many copies is dropped where it costs most, and a
+// segment without a rule is dropped everywhere. When no copies are missing, the fullest servers
+// move some segments to the emptiest. A round handles the datasources that changed; it handles all
+// datasources once per period and when servers join or leave.
 //
-//	assign.go    the duty: rounds, commands, what became of them
-//	fleet.go     the servers with what they will hold when all commands are obeyed
-//	sight.go     the visible segments of a datasource
-//	place.go     copies of one segment
-//	strategy.go  which of several servers gets one
-//	move.go      evening out
-//	clone.go     servers that hold what another one holds
-//	rate.go      how fast servers load
-//	measure.go   what the meter is told
+//	assign.go       the duty: rounds, commands, their outcomes
+//	clusterstate.go the servers, with the segments that they will hold after all commands
+//	sight.go        the visible segments of a datasource
+//	place.go        copies of a segment
+//	strategy.go     the choice of the server for a copy
+//	move.go         balancing
+//	clone.go        servers that mirror another server
+//	rate.go         how fast servers load
+//	measure.go      metrics
 //
-// Elsewhere: what rules mean (duty/rule), who holds what (cluster.Inventory), loading itself
-// (historical).
+// Elsewhere: the meaning of rules (duty/rule), the inventory of servers (cluster.Inventory),
+// loading itself (historical).
 package assign
 
 import (
@@ -29,7 +29,6 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -43,38 +42,38 @@ import (
 	"github.com/hengedb/henge/internal/timeline"
 )
 
-// Inventory knows what Historicals hold.
+// Inventory lists the segments of Historicals.
 type Inventory interface {
 	Stocks(ids bool) []cluster.Stock
 	Holders(segment string) []*cluster.Server
 	Changed() <-chan struct{}
 }
 
-// Commander tells Historicals what to do.
+// Commander sends commands to Historicals.
 type Commander interface {
 	Send(ctx context.Context, to cluster.Member, c cluster.Command) (cluster.QueueState, error)
 }
 
-// Settings gives the Coordinator's dynamic configuration.
+// Settings returns the Coordinator's dynamic configuration.
 type Settings interface {
 	Setting(ctx context.Context, name string) (json.RawMessage, bool, error)
 }
 
-// Options are what a Duty works with.
+// Options are the dependencies and settings of a Duty.
 type Options struct {
 	Follow    *duty.Follower
 	Inventory Inventory
 	Commander Commander
 	Settings  Settings
-	// Strategy says which of several servers gets a segment; empty: Cost.
+	// Strategy selects the server of a segment; empty: Cost.
 	Strategy Strategy
-	// LoadTimeout is how long a server may be at loading one segment; 0: any time.
+	// LoadTimeout is the maximum time for loading one segment; 0: no limit.
 	LoadTimeout time.Duration
 	Clock       clock.Clock
 	Log         *slog.Logger
 }
 
-// Duty assigns segments to Historicals. Run is called by one goroutine; the questions by any.
+// Duty assigns segments to Historicals. Run is called by one goroutine, the other methods by any.
 type Duty struct {
 	o     Options
 	epoch int64
@@ -83,22 +82,30 @@ type Duty struct {
 
 	mu struct {
 		sync.Mutex
-		pending map[string]map[string]told   // by server, the ids that it was told to load
-		drops   map[string]map[string]string // by server, the ids that it was told to drop
-		loading map[string]bool              // the servers that were told to load since they said that nothing is left to load
-		rates   map[string]rate              // by server
-		moves   map[string]move              // by id
-		failed  map[string]string            // by id, why no server could load it
-		refused map[string]map[string]int64  // by id, the servers that could not load it, with when in milliseconds
-		fleet   string                       // the servers there were and whether they answered, to see when that changes
-		config  duty.Settings                // of the last round
-		state   *timeline.State              // likewise
-		late    bool                         // drops wait for loads that were told: with the last of these all is looked at again
+		pending   map[string]map[string]assignment // by server, the ids that it was assigned
+		drops     map[string]map[string]string     // by server, the ids that it was ordered to drop
+		loading   map[string]bool                  // the servers that were assigned segments since they said that nothing is left to load
+		rates     map[string]rate                  // by server
+		moves     map[string]move                  // by id
+		failed    map[string]string                // by id, why no server could load it
+		refused   map[string]map[string]int64      // by id, the servers that could not load it, with when in milliseconds
+		processes map[string]process               // by server, to see when they are others, or answer again
+		config    duty.Settings                    // of the last round
+		state     *timeline.State                  // likewise
+		late      bool                             // drops wait for loads that were ordered: with the last of these all is looked at again
 	}
 }
 
-// told is a segment that a server was told to load.
-type told struct {
+// process is which one is a server, and whether it answers. A new process at the address of an old
+// one knows nothing of what that was told.
+type process struct {
+	holder  string
+	started int64
+	down    bool
+}
+
+// assignment is a segment that a server was ordered to load.
+type assignment struct {
 	reason string
 	// begun is when the server was first seen to be at it, in milliseconds; 0: it waits for its turn
 	// there.
@@ -111,7 +118,7 @@ type told struct {
 // New returns the duty.
 func New(o Options) *Duty { return &Duty{o: o} }
 
-// Run assigns until ctx is done. The epoch goes with all commands.
+// Run assigns segments until ctx is done. All commands contain the epoch.
 func (d *Duty) Run(ctx context.Context, epoch int64) error {
 	d.reset(epoch)
 	wake := make(chan struct{}, 1)
@@ -128,10 +135,10 @@ func (d *Duty) reset(epoch int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.epoch = epoch
-	d.known, d.mu.pending = map[string]*known{}, map[string]map[string]told{}
+	d.known, d.mu.pending = map[string]*known{}, map[string]map[string]assignment{}
 	d.mu.drops, d.mu.moves, d.mu.failed = map[string]map[string]string{}, map[string]move{}, map[string]string{}
 	d.mu.refused, d.mu.loading, d.mu.rates = map[string]map[string]int64{}, map[string]bool{}, map[string]rate{}
-	d.mu.fleet, d.mu.late = "", false
+	d.mu.processes, d.mu.late = nil, false
 	d.mu.config, d.mu.state = duty.Settings{}, nil
 }
 
@@ -142,7 +149,7 @@ func (d *Duty) watch(ctx context.Context, wake chan<- struct{}) {
 		stocks := d.o.Inventory.Stocks(false)
 		all := d.settle(ctx, stocks)
 		if err := d.followSources(ctx, stocks); err != nil && ctx.Err() == nil {
-			d.o.Log.WarnContext(ctx, "a clone could not be told what to load", "error", err)
+			d.o.Log.WarnContext(ctx, "failed to assign segments to a clone", "error", err)
 		}
 		if all {
 			select {
@@ -170,12 +177,7 @@ const settlePause = 300 * time.Millisecond
 // is loaded.
 func (d *Duty) settle(ctx context.Context, stocks []cluster.Stock) bool {
 	d.mu.Lock()
-	var names strings.Builder
-	for _, s := range stocks {
-		fmt.Fprintf(&names, "%s %t,", s.Member.Address(), s.Down)
-	}
-	look := names.String() != d.mu.fleet
-	d.mu.fleet = names.String()
+	look := d.meetLocked(stocks)
 	out := commands{}
 	for _, s := range stocks {
 		address := s.Member.Address()
@@ -191,7 +193,8 @@ func (d *Duty) settle(ctx context.Context, stocks []cluster.Stock) bool {
 			}
 		}
 	}
-	if d.mu.late && !slices.ContainsFunc(slices.Collect(maps.Values(d.mu.pending)), func(ids map[string]told) bool { return len(ids) > 0 }) {
+	loads := func(ids map[string]assignment) bool { return len(ids) > 0 }
+	if d.mu.late && !slices.ContainsFunc(slices.Collect(maps.Values(d.mu.pending)), loads) {
 		d.mu.late, look = false, true
 	}
 	for id, m := range d.mu.moves {
@@ -207,9 +210,31 @@ func (d *Duty) settle(ctx context.Context, stocks []cluster.Stock) bool {
 	}
 	d.mu.Unlock()
 	if err := d.send(ctx, stocks, out); err != nil && ctx.Err() == nil {
-		d.o.Log.WarnContext(ctx, "a server could not be told to drop segments that were moved", "error", err)
+		d.o.Log.WarnContext(ctx, "failed to make a server drop moved segments", "error", err)
 	}
 	return look
+}
+
+// meetLocked notes which processes there are, forgets what those were told that are no more, and
+// reports whether they are others than before or answer where they did not.
+func (d *Duty) meetLocked(stocks []cluster.Stock) (others bool) {
+	processes := make(map[string]process, len(stocks))
+	for _, s := range stocks {
+		processes[s.Member.Address()] = process{s.Member.Holder, s.Member.Started, s.Down}
+	}
+	for address, was := range d.mu.processes {
+		now := processes[address]
+		if now.holder == was.holder && now.started == was.started {
+			continue
+		}
+		delete(d.mu.pending, address)
+		delete(d.mu.drops, address)
+		delete(d.mu.loading, address)
+		maps.DeleteFunc(d.mu.moves, func(_ string, m move) bool { return m.to == address })
+	}
+	others = !maps.Equal(processes, d.mu.processes)
+	d.mu.processes = processes
+	return others
 }
 
 func holds(servers []*cluster.Server, address string) bool {
@@ -234,10 +259,10 @@ func (d *Duty) round(ctx context.Context, v duty.Visit) error {
 		d.tellLate(ctx, now, config)
 		d.giveUp(ctx, now, config, out)
 	}
-	fleet := d.fleet(stocks, config)
+	state := d.clusterState(stocks, config)
 	var failed []error
 	for _, dataSource := range v.DataSources {
-		if err := d.follow(fleet, v, dataSource, now, out); err != nil {
+		if err := d.follow(state, v, dataSource, now, out); err != nil {
 			failed = append(failed, err)
 		}
 		if ctx.Err() != nil {
@@ -245,15 +270,15 @@ func (d *Duty) round(ctx context.Context, v duty.Visit) error {
 		}
 	}
 	if v.All {
-		d.dropOthers(fleet, v.State, out)
+		d.dropOthers(state, v.State, out)
 		if len(failed) == 0 && d.o.Strategy != Random {
-			d.even(fleet, v.State, config, out)
+			d.even(state, v.State, config, out)
 		}
 	}
 	if v.All { // in between it is what sources load that tells
-		d.mirror(fleet, v.State, out)
+		d.mirror(state, v.State, out)
 	}
-	if fleet.postponed {
+	if state.postponed {
 		d.mu.Lock()
 		d.mu.late = true
 		d.mu.Unlock()
@@ -329,10 +354,10 @@ func (d *Duty) tell(ctx context.Context, to cluster.Member, o *order) error {
 	address := to.Address()
 	d.mu.Lock()
 	if d.mu.pending[address] == nil {
-		d.mu.pending[address], d.mu.drops[address] = map[string]told{}, map[string]string{}
+		d.mu.pending[address], d.mu.drops[address] = map[string]assignment{}, map[string]string{}
 	}
 	for _, l := range o.load {
-		d.mu.pending[address][l.ID] = told{reason: o.reasons[l.ID], since: clock.Millis(d.o.Clock)}
+		d.mu.pending[address][l.ID] = assignment{reason: o.reasons[l.ID], since: clock.Millis(d.o.Clock)}
 	}
 	for _, id := range o.drop {
 		d.mu.drops[address][id] = o.reasons[id]
@@ -346,9 +371,9 @@ func (d *Duty) tell(ctx context.Context, to cluster.Member, o *order) error {
 		for _, l := range o.load {
 			delete(d.mu.pending[address], l.ID)
 		}
-		return fault.Unavailable("Historical [%s] could not be told what to load", address).WithCause(err)
+		return fault.Unavailable("Segments could not be assigned to Historical [%s]", address).WithCause(err)
 	}
-	d.toldLocked(address, o)
+	d.measureLocked(address, o)
 	d.mu.loading[address] = len(state.Pending) > 0 || len(o.load) > 0
 	d.mu.rates[address] = d.mu.rates[address].and(state.LoadedBytes, state.LoadingMicros)
 	waits := map[string]bool{}
@@ -374,7 +399,7 @@ func (d *Duty) tell(ctx context.Context, to cluster.Member, o *order) error {
 	d.count("segment/loadQueue/failed", len(state.Failed), "server", address)
 	for id, reason := range state.Failed {
 		d.refuseLocked(address, id, reason, now)
-		d.o.Log.WarnContext(ctx, "a segment could not be loaded", "server", address, "segment", id, "reason", reason)
+		d.o.Log.WarnContext(ctx, "failed to load a segment", "server", address, "segment", id, "reason", reason)
 	}
 	if len(state.Failed) > 0 {
 		return fault.Runtime("[%d] segments could not be loaded by Historical [%s]", len(state.Failed), address)
@@ -409,7 +434,7 @@ func (d *Duty) tellLate(ctx context.Context, now int64, c duty.Settings) {
 			}
 		}
 		if late > 0 {
-			d.o.Log.WarnContext(ctx, "segments have waited to be loaded for longer than replicantLifetime says", "server", address, "segments", late,
+			d.o.Log.WarnContext(ctx, "segments have waited to be loaded for longer than replicantLifetime", "server", address, "segments", late,
 				"periods", c.Lifetime())
 		}
 	}
@@ -435,7 +460,7 @@ func (d *Duty) giveUp(ctx context.Context, now int64, c duty.Settings, out comma
 			if !c.ReplicateAfterLoadTimeout {
 				out.drop(address, id, reason)
 			}
-			d.o.Log.WarnContext(ctx, "a segment was not loaded in time; another server is asked", "server", address, "segment", id)
+			d.o.Log.WarnContext(ctx, "segment was not loaded in time; assigning it to another server", "server", address, "segment", id)
 		}
 	}
 }
@@ -464,14 +489,14 @@ func (d *Duty) refusingLocked() map[string][]string {
 	return out
 }
 
-// Queue is what a Historical was told and has not done, by segment id, with the reasons, and how
-// fast it loads in kilobits a second; 0: it is not known.
+// Queue contains the pending commands of a Historical, by segment id, with their reasons, and its
+// loading rate in kilobits per second; 0: not known.
 type Queue struct {
 	Load, Drop map[string]string
 	Kbps       int64
 }
 
-// Queues returns those of all servers that have something to do, by address.
+// Queues returns the queues of all servers with pending commands, by address.
 func (d *Duty) Queues() map[string]Queue {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -497,7 +522,7 @@ func (d *Duty) Queues() map[string]Queue {
 	return out
 }
 
-// Failures returns by segment id why no server could load it.
+// Failures returns, by segment id, why no server could load the segment.
 func (d *Duty) Failures() map[string]string {
 	d.mu.Lock()
 	defer d.mu.Unlock()

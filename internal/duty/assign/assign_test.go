@@ -218,6 +218,34 @@ func TestTheSegmentsOfALostServerAreLoadedElsewhere(t *testing.T) {
 	}
 }
 
+// TestAnotherProcessAtTheSameAddress knows nothing of what the one before it was told, and holds
+// nothing: all is looked at again at once, and it is told.
+func TestAnotherProcessAtTheSameAddress(t *testing.T) {
+	w := newWorld(t, "a", "b")
+	w.add("a", "hot", 10_000)
+	a := w.servers["a:1"]
+	a.member.Holder, a.slow = "first", []string{}
+	for day := 1; day <= 3; day++ {
+		w.segment(day, "1", 0)
+	}
+	if err := w.visit(true, twice); err != nil {
+		t.Fatal(err)
+	}
+	if len(a.slow) != 3 || w.duty.settle(t.Context(), w.Stocks(false)) {
+		t.Fatalf("told [%d]; or the fleet is another without a change", len(a.slow))
+	}
+	a.member.Holder, a.slow = "second", nil
+	if !w.duty.settle(t.Context(), w.Stocks(false)) {
+		t.Error("another process at the address is not noticed")
+	}
+	if err := w.visit(true, twice); err != nil {
+		t.Fatal(err)
+	}
+	if len(a.held) != 3 {
+		t.Errorf("the new process holds [%d] of 3", len(a.held))
+	}
+}
+
 // TestATierIsChangedWithoutAGap moves segments to another tier: the old copies go when the new ones
 // have come, and not before.
 func TestATierIsChangedWithoutAGap(t *testing.T) {

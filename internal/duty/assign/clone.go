@@ -13,13 +13,13 @@ import (
 // clone is a server that is to hold exactly what another one holds (cloneServers). It is on no
 // tier: rules and evening out pass it over.
 type clone struct {
-	*ship
+	*server
 	source string // address
 }
 
 // mirror has clones load what their sources hold, and drop what they do not. A clone whose source
 // is not there stays as it is: what it holds may be all that is left.
-func (d *Duty) mirror(f *fleet, state *timeline.State, out commands) {
+func (d *Duty) mirror(f *clusterState, state *timeline.State, out commands) {
 	for _, c := range f.clones {
 		source := f.by[c.source]
 		if source == nil || source.Down || c.Down {
@@ -30,9 +30,9 @@ func (d *Duty) mirror(f *fleet, state *timeline.State, out commands) {
 			wanted[id] = !slices.Contains(f.leaving[id], c.source)
 		}
 		have := map[string]bool{}
-		for _, id := range f.held(c.ship) {
+		for _, id := range f.held(c.server) {
 			if have[id] = true; !wanted[id] && !slices.Contains(f.leaving[id], c.address) {
-				out.drop(c.address, id, fmt.Sprintf("server [%s], of which this is a clone, does not hold it", c.source))
+				out.drop(c.address, id, fmt.Sprintf("server [%s], of which this is a clone, does not have it", c.source))
 			}
 		}
 		for _, id := range slices.Sorted(maps.Keys(wanted)) {
@@ -41,7 +41,7 @@ func (d *Duty) mirror(f *fleet, state *timeline.State, out commands) {
 			}
 			if s := find(state, id); s != nil && c.fits(s) {
 				c.bytes += s.Size
-				out.load(c.address, s, id, fmt.Sprintf("server [%s], of which this is a clone, holds it", c.source))
+				out.load(c.address, s, id, fmt.Sprintf("server [%s], of which this is a clone, has it", c.source))
 			}
 		}
 	}
@@ -56,6 +56,6 @@ func (d *Duty) followSources(ctx context.Context, stocks []cluster.Stock) error 
 		return nil
 	}
 	out := commands{}
-	d.mirror(d.fleet(stocks, config), state, out)
+	d.mirror(d.clusterState(stocks, config), state, out)
 	return d.send(ctx, stocks, out)
 }

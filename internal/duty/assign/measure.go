@@ -22,14 +22,14 @@ func (d *Duty) explain(metric string, n int, dims []string) {
 			for _, dim := range dims {
 				args = append(args, dim)
 			}
-			d.o.Log.Info("counted, as debugDimensions ask", args...)
+			d.o.Log.Info("metric matches debugDimensions", args...)
 			return
 		}
 	}
 }
 
-// toldLocked counts what a server was told to do.
-func (d *Duty) toldLocked(server string, o *order) {
+// measureLocked counts what a server was ordered to do.
+func (d *Duty) measureLocked(server string, o *order) {
 	d.count("segment/loadQueue/assigned", len(o.load), "server", server)
 	d.count("segment/dropped/count", len(o.drop), "server", server)
 	unneeded := 0

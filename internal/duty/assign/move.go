@@ -14,8 +14,8 @@ const uneven = 0.05
 // move is a segment on its way from one server to another.
 type move struct{ from, to string }
 
-// leastMoves is how many segments may be on their way at once in a cluster however small; of larger
-// ones it is a fiftieth of what they hold, but no more than a server's movesEach.
+// leastMoves is the number of segments that may move at the same time in a small cluster. In larger
+// clusters the limit is a fiftieth of their segments, but at most movesEach per server.
 const (
 	leastMoves = 100
 	movesEach  = 50
@@ -27,16 +27,16 @@ func maxMoves(c *duty.Settings, t *tier) int {
 		return c.MaxSegmentsToMove
 	}
 	held := 0
-	for _, s := range t.ships {
+	for _, s := range t.servers {
 		held += s.Segments
 	}
-	return max(leastMoves, min(held/50, movesEach*len(t.ships)))
+	return max(leastMoves, min(held/50, movesEach*len(t.servers)))
 }
 
 // even moves segments from the fullest server of each tier to the emptiest, up to a number, as long
 // as that makes them more alike. Fill is compared in relation to the fullest, so that a nearly
 // empty cluster is evened out too.
-func (d *Duty) even(f *fleet, state *timeline.State, c duty.Settings, out commands) {
+func (d *Duty) even(f *clusterState, state *timeline.State, c duty.Settings, out commands) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, t := range f.tiers {
@@ -46,14 +46,14 @@ func (d *Duty) even(f *fleet, state *timeline.State, c duty.Settings, out comman
 				limit--
 			}
 		}
-		open := func(s *ship) bool { return !s.closed && !s.Down }
+		open := func(s *server) bool { return !s.closed && !s.Down }
 		for limit > 0 {
-			first := slices.IndexFunc(t.ships, open)
+			first := slices.IndexFunc(t.servers, open)
 			if first < 0 {
 				break
 			}
-			to, from := t.ships[first], t.ships[first]
-			for _, o := range t.ships[first:] {
+			to, from := t.servers[first], t.servers[first]
+			for _, o := range t.servers[first:] {
 				if open(o) {
 					from = o
 				}
@@ -76,7 +76,7 @@ func (d *Duty) even(f *fleet, state *timeline.State, c duty.Settings, out comman
 
 // movableLocked returns a segment that one server has and another has not, and that makes the two
 // more alike.
-func (d *Duty) movableLocked(f *fleet, state *timeline.State, from, to *ship) (*timeline.Segment, string) {
+func (d *Duty) movableLocked(f *clusterState, state *timeline.State, from, to *server) (*timeline.Segment, string) {
 	if from.rest == nil {
 		from.rest = slices.Clone(f.held(from))
 	}

@@ -9,10 +9,10 @@ import (
 
 // place gives a segment of the chunk, which servers were found to hold, as many copies on each tier
 // as its rule wants. It returns whether copies lack for which there is no room.
-func (f *fleet) place(s *timeline.Segment, id string, v *verdict, out commands) (lacks bool) {
+func (f *clusterState) place(s *timeline.Segment, id string, v *verdict, out commands) (lacks bool) {
 	f.coming = f.coming[:0]
 	if gone := f.leaving[id]; len(gone) > 0 {
-		f.there = slices.DeleteFunc(f.there, func(o *ship) bool { return slices.Contains(gone, o.address) })
+		f.there = slices.DeleteFunc(f.there, func(o *server) bool { return slices.Contains(gone, o.address) })
 	}
 	for _, address := range f.pending[id] {
 		if o := f.by[address]; o != nil && !slices.Contains(f.there, o) {
@@ -21,7 +21,7 @@ func (f *fleet) place(s *timeline.Segment, id string, v *verdict, out commands) 
 	}
 	for i, t := range f.tiers {
 		have := 0 // copies that count: those of servers that give all they have do not
-		for _, list := range [][]*ship{f.there, f.coming} {
+		for _, list := range [][]*server{f.there, f.coming} {
 			for _, o := range list {
 				if o.tier == t && !o.closed {
 					have++
@@ -37,13 +37,13 @@ func (f *fleet) place(s *timeline.Segment, id string, v *verdict, out commands) 
 			if o == nil {
 				o = f.cheapest(t, s, f.there, f.coming)
 			}
-			if o == nil && slices.ContainsFunc(t.ships, (*ship).busy) {
+			if o == nil && slices.ContainsFunc(t.servers, (*server).busy) {
 				f.postponed = true
 				break
 			}
 			if o == nil {
 				// One that does not answer may come back with what it has.
-				lacks = lacks || !slices.ContainsFunc(t.ships, func(o *ship) bool { return o.Down })
+				lacks = lacks || !slices.ContainsFunc(t.servers, func(o *server) bool { return o.Down })
 				break
 			}
 			if have > 0 {
@@ -66,7 +66,7 @@ func (f *fleet) place(s *timeline.Segment, id string, v *verdict, out commands) 
 // all they have, then where they cost most. What answers queries stays until there are as many
 // copies as are wanted anywhere: a segment that changes its tier is loaded there first. A move
 // under way is not in excess: it ends by itself.
-func (f *fleet) dropExcess(s *timeline.Segment, id string, v *verdict, out commands) {
+func (f *clusterState) dropExcess(s *timeline.Segment, id string, v *verdict, out commands) {
 	if v.sum > 0 && f.moving[id] {
 		return
 	}
@@ -85,13 +85,13 @@ func (f *fleet) dropExcess(s *timeline.Segment, id string, v *verdict, out comma
 			}
 			spare--
 			f.neighbours()
-			var most *ship
+			var most *server
 			for _, o := range f.there {
 				if o.tier == t && (most == nil || f.dearer(o, most, s.Size)) {
 					most = o
 				}
 			}
-			f.there = slices.DeleteFunc(f.there, func(o *ship) bool { return o == most })
+			f.there = slices.DeleteFunc(f.there, func(o *server) bool { return o == most })
 			f.give(most, s.Size, -1)
 			reason := "there are more copies than the rules want"
 			if v.copies[i] == 0 {
@@ -103,7 +103,7 @@ func (f *fleet) dropExcess(s *timeline.Segment, id string, v *verdict, out comma
 }
 
 // dearer reports whether a copy is given up by a rather than by b.
-func (f *fleet) dearer(a, b *ship, size int64) bool {
+func (f *clusterState) dearer(a, b *server, size int64) bool {
 	if a.closed != b.closed {
 		return a.closed
 	}

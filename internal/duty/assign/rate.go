@@ -22,7 +22,7 @@ func (r rate) kbps() int64 {
 	return int64(float64(r.bytes) * 8 * 1000 / float64(max(r.micros, 1)))
 }
 
-// Rates returns how fast servers load, in kilobits a second, as far as it is known.
+// Rates returns the loading rates of servers in kilobits per second, as far as they are known.
 func (d *Duty) Rates() map[string]int64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()

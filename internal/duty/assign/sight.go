@@ -82,7 +82,7 @@ func idsOf(dataSource string, c *timeline.Chunk) []string {
 // verdict is what a rule says of its segments.
 type verdict struct {
 	rule rule.Rule
-	// copies are how many are wanted on each tier of the fleet, sum on all together, with those that
+	// copies are how many are wanted on each tier of the cluster, sum on all together, with those that
 	// are absent: tiers that have no server.
 	copies []int
 	sum    int
@@ -90,7 +90,7 @@ type verdict struct {
 }
 
 // follow decides on the segments of a datasource.
-func (d *Duty) follow(f *fleet, v duty.Visit, dataSource string, now int64, out commands) error {
+func (d *Duty) follow(f *clusterState, v duty.Visit, dataSource string, now int64, out commands) error {
 	k := d.known[dataSource]
 	if k == nil {
 		k = &known{}
@@ -138,7 +138,8 @@ func (d *Duty) follow(f *fleet, v duty.Visit, dataSource string, now int64, out 
 	if unserved > 0 {
 		d.count("segment/assignSkipped/count", unserved, "dataSource", dataSource, "description", "No servers in tier")
 		if v.All {
-			d.o.Log.Warn("load rules refer to tiers that have no servers; what other tiers hold stays there", "datasource", dataSource, "tiers", absent, "segments", unserved)
+			d.o.Log.Warn("load rules name tiers without servers; replicas in other tiers "+
+				"are kept", "datasource", dataSource, "tiers", absent, "segments", unserved)
 		}
 	}
 	if missing > 0 {
@@ -153,9 +154,9 @@ const unwanted = "no rule wants it"
 
 // dropOthers drops what is held and visible in no datasource. Only servers that hold more than was
 // seen to be visible have such.
-func (d *Duty) dropOthers(f *fleet, state *timeline.State, out commands) {
+func (d *Duty) dropOthers(f *clusterState, state *timeline.State, out commands) {
 	for _, t := range f.tiers {
-		for _, o := range t.ships {
+		for _, o := range t.servers {
 			if o.known == o.Segments {
 				continue
 			}

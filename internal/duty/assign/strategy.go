@@ -6,22 +6,23 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// Strategy says which of the servers of a tier gets a segment.
+// Strategy selects the server of a tier that loads a segment.
 type Strategy string
 
-// The strategies of the interface.
+// The strategies that the API accepts.
 const (
-	// Cost gives it to the server with most room, apart from its neighbours in time.
+	// Cost selects the server with the most free space, and avoids segments of adjacent intervals on
+	// the same server.
 	Cost Strategy = "cost"
-	// DiskNormalized gives it to the server of whose room the least is taken, wherever its neighbours
-	// are: for servers of different size.
+	// DiskNormalized selects the server with the lowest disk usage ratio, regardless of adjacent
+	// segments: for servers of different sizes.
 	DiskNormalized Strategy = "diskNormalized"
-	// Random gives it to any, and moves nothing.
+	// Random selects a random server, and does not move segments.
 	Random Strategy = "random"
 )
 
-// ParseStrategy reads a strategy by its name in the interface. What older releases call cachingCost
-// is Cost, which counts anew for each time chunk only.
+// ParseStrategy parses the name of a strategy in the API. cachingCost, the name in older releases,
+// means Cost, which is computed anew only for each time chunk.
 func ParseStrategy(name string) (Strategy, error) {
 	switch s := Strategy(name); s {
 	case Cost, DiskNormalized, Random:
@@ -33,9 +34,9 @@ func ParseStrategy(name string) (Strategy, error) {
 }
 
 // anyOf returns one of some servers, or nil.
-func anyOf(ships []*ship) *ship {
-	if len(ships) == 0 {
+func anyOf(servers []*server) *server {
+	if len(servers) == 0 {
 		return nil
 	}
-	return ships[rand.IntN(len(ships))]
+	return servers[rand.IntN(len(servers))]
 }

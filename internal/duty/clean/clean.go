@@ -1,8 +1,7 @@
-// Package clean gives the duty that forgets what the metastore no longer needs (spec/cluster.md,
-// section 9.3): records of supervisors that ended, the audit history, rules and compaction settings
-// of datasources without segments, offsets of dead supervisors, and ids that were promised to tasks
-// that are no more. It also deletes files of deep storage that no segment has any more, or never
-// had: see files.go.
+// Package clean implements the duty that deletes obsolete records from the metastore: ended
+// supervisors, old audit history, rules and compaction settings of datasources without segments,
+// offsets of ended supervisors, and segment ids that were promised to tasks that no longer exist.
+// It also deletes files of deep storage that belong to no segment: see files.go.
 //
 // The central type is Cleaner. Deleting segments is in package duty/kill.
 package clean
@@ -24,7 +23,7 @@ import (
 	"github.com/hengedb/henge/internal/task"
 )
 
-// Store is what the duty needs of the metastore.
+// Store is the part of the metastore that the duty uses.
 type Store interface {
 	duty.SettingStore
 	DataSources(ctx context.Context, includeUnused bool) ([]string, error)
@@ -41,12 +40,12 @@ type Store interface {
 	DataSourceFiles(ctx context.Context, dataSource string, fn func(metastore.File) error) error
 }
 
-// Tasks tells which tasks have no end yet.
+// Tasks lists the tasks that have not completed.
 type Tasks interface {
 	Active() []task.Status
 }
 
-// The chores, as they are named in properties and metrics.
+// The names of the chores in properties and metrics.
 const (
 	Supervisors = "supervisor"
 	Audit       = "audit"
@@ -54,44 +53,44 @@ const (
 	Offsets     = "datasource"
 	Compaction  = "compaction"
 	Pending     = "pendingSegments"
-	// Unreferenced are files whose last segment was deleted, or that were moved, by a task that did
-	// not get so far as to delete them.
+	// Unreferenced are files whose last segment was deleted or moved by a task that failed before it
+	// deleted the files.
 	Unreferenced = "unreferencedFiles"
-	// Ended are tasks that have ended, with their reports, logs and results.
+	// Ended are completed tasks with their reports, logs and results.
 	Ended = "tasks"
-	// Orphaned are files that tasks have written of segments that were never published.
+	// Orphaned are segment files that tasks have written but never published.
 	Orphaned = "orphanedFiles"
 )
 
 // Chores are all chores.
 var Chores = []string{Supervisors, Audit, Rules, Offsets, Compaction, Pending, Unreferenced, Orphaned, Ended}
 
-// Chore is how one of them is done.
+// Chore configures one of the chores.
 type Chore struct {
 	On bool
-	// Period is the time between two of them; Retain how old what is forgotten must be.
+	// Period is the time between two runs. Retain is the minimum age of the records that are deleted.
 	Period, Retain time.Duration
 }
 
 // Options are the settings of a Cleaner.
 type Options struct {
-	// Period is how often chores are looked at.
+	// Period is how often the Cleaner checks for due chores.
 	Period time.Duration
-	// Chores by name; those that are missing are off.
+	// Chores are the enabled chores by name.
 	Chores map[string]Chore
-	// Deep is where the files of segments are, and Prefixes are what their keys begin with, before the
+	// Deep is the deep storage of segment files. Prefixes are the prefixes of their keys, before the
 	// name of the datasource.
 	Deep     deepstore.Store
 	Prefixes []string
-	// DropTask deletes what an ended task has left behind.
+	// DropTask deletes the files of a completed task.
 	DropTask func(ctx context.Context, id string) error
-	// Runs notes the rounds; may be nil.
+	// Runs records the rounds; may be nil.
 	Runs  *duty.Runs
 	Clock clock.Clock
 	Log   *slog.Logger
 }
 
-// Cleaner does chores.
+// Cleaner runs chores.
 type Cleaner struct {
 	store Store
 	tasks Tasks
@@ -113,7 +112,7 @@ func New(store Store, tasks Tasks, o Options) *Cleaner {
 	return c
 }
 
-// Run does chores until ctx is done.
+// Run runs chores until ctx is done.
 func (c *Cleaner) Run(ctx context.Context) error {
 	for c.o.Clock.Sleep(ctx, c.o.Period) == nil {
 		c.Round(ctx)
@@ -121,8 +120,8 @@ func (c *Cleaner) Run(ctx context.Context) error {
 	return nil
 }
 
-// Round does the chores that are due. One that fails is due again in the next round. It is called
-// from one goroutine at a time.
+// Round runs the chores that are due. A chore that fails is due again in the next round. Round is
+// called by one goroutine at a time.
 func (c *Cleaner) Round(ctx context.Context) {
 	defer c.o.Runs.Begin()()
 	set, err := duty.ReadSettings(ctx, c.store)
@@ -157,11 +156,11 @@ func (c *Cleaner) Round(ctx context.Context) {
 
 func (c *Cleaner) failed(ctx context.Context, name string, err error) {
 	if ctx.Err() == nil {
-		c.o.Log.ErrorContext(ctx, "old records could not be deleted; the next round tries again", "kind", name, "error", err)
+		c.o.Log.ErrorContext(ctx, "failed to delete old records; the next round retries", "kind", name, "error", err)
 	}
 }
 
-// Forgotten returns how many records went so far, by chore.
+// Forgotten returns how many records a chore has deleted so far.
 func (c *Cleaner) Forgotten(name string) int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -15,6 +15,7 @@ import (
 	"github.com/hengedb/henge/internal/duty/rule"
 	"github.com/hengedb/henge/internal/metastore"
 	"github.com/hengedb/henge/internal/task"
+	"github.com/hengedb/henge/internal/tasklock"
 	"github.com/hengedb/henge/internal/testkit/fakeclock"
 	"github.com/hengedb/henge/internal/testkit/store"
 	"github.com/hengedb/henge/internal/timeline"
@@ -36,8 +37,8 @@ func TestRound(t *testing.T) {
 	}
 	ctx, none := t.Context(), metastore.Fence{}
 	day := chrono.Interval{Start: 0, End: chrono.Day}
-	owner := metastore.LockOwner{TaskID: "t", GroupID: "t", Priority: 50}
-	lock, _, err := store.TryLock(ctx, metastore.LockRequest{Owner: owner, DataSource: "wiki", Interval: day, Type: metastore.Exclusive})
+	owner := tasklock.Owner{TaskID: "t", GroupID: "t", Priority: 50}
+	lock, _, err := store.TryLock(ctx, metastore.LockRequest{Request: tasklock.Request{Owner: owner, DataSource: "wiki", Interval: day, Type: tasklock.Exclusive}})
 	ok(err)
 	_, err = store.Publish(ctx, metastore.Publication{TaskID: "t", DataSource: "wiki", Segments: []*timeline.Segment{(&timeline.Segment{
 		ID:    timeline.SegmentID{DataSource: "wiki", Interval: day, Version: lock.Version},
@@ -56,8 +57,8 @@ func TestRound(t *testing.T) {
 			ok(store.SwapOffsets(ctx, none, "wiki", metastore.OffsetSwap{ID: id, Next: func(json.RawMessage) (json.RawMessage, error) { return json.RawMessage(`{}`), nil }}))
 		}
 		_, _, granted, err := store.AllocateSegment(ctx, metastore.AllocateRequest{
-			Owner: metastore.LockOwner{TaskID: "a" + suffix, GroupID: "a" + suffix, Priority: 50}, DataSource: "promised" + suffix, Timestamp: 0,
-			SegmentGranularity: granularity(t, "DAY"), QueryGranularity: chrono.None, SequenceName: "s", LockType: metastore.Append,
+			Owner: tasklock.Owner{TaskID: "a" + suffix, GroupID: "a" + suffix, Priority: 50}, DataSource: "promised" + suffix, Timestamp: 0,
+			SegmentGranularity: granularity(t, "DAY"), QueryGranularity: chrono.None, SequenceName: "s", LockType: tasklock.Append,
 		})
 		ok(err)
 		if !granted {

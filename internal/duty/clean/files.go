@@ -104,22 +104,22 @@ func (c *Cleaner) filesOf(ctx context.Context, dataSource string) (map[string]bo
 // fileBatch is how many files are deleted between two looks at what is left.
 const fileBatch = 100
 
-// FileStore knows the files that no segment names.
+// FileStore lists the files that no segment references.
 type FileStore interface {
 	UnreferencedFiles(ctx context.Context, limit int) ([]metastore.File, error)
 	ForgetFiles(ctx context.Context, fence metastore.Fence, ids []string) error
 }
 
-// Bytes is what deleting needs of deep storage.
+// Bytes is the part of deep storage that deleting uses.
 type Bytes interface {
-	// Key returns the key of a load spec; those of other stores are refused.
+	// Key returns the key of a load spec. It rejects load specs of other stores.
 	Key(loadSpec json.RawMessage) (string, error)
-	// Delete removes objects; those that are not there are no error.
+	// Delete deletes objects. It ignores objects that do not exist.
 	Delete(ctx context.Context, keys ...string) error
 }
 
-// DeleteFiles deletes the bytes of files that no segment names any more, whichever task made them
-// so, and returns how many files went. Several may do so at once.
+// DeleteFiles deletes the files that no segment references any more, whatever task dereferenced
+// them, and returns their number. It may run concurrently.
 func DeleteFiles(ctx context.Context, store FileStore, deep Bytes, log *slog.Logger) (deleted int64, err error) {
 	for ctx.Err() == nil {
 		files, err := store.UnreferencedFiles(ctx, fileBatch)
@@ -131,7 +131,7 @@ func DeleteFiles(ctx context.Context, store FileStore, deep Bytes, log *slog.Log
 			ids[i] = f.ID
 			key, err := deep.Key(f.LoadSpec)
 			if err != nil { // bytes elsewhere are not ours to delete
-				log.WarnContext(ctx, "the bytes of a deleted segment are in no storage of this cluster and stay there", "file", f.ID, "error", err)
+				log.WarnContext(ctx, "file of a deleted segment is not in a storage of this cluster, and is kept", "file", f.ID, "error", err)
 				continue
 			}
 			keys = append(keys, key)

@@ -17,6 +17,7 @@ import (
 	"github.com/hengedb/henge/internal/deepstore"
 	"github.com/hengedb/henge/internal/metastore"
 	"github.com/hengedb/henge/internal/task"
+	"github.com/hengedb/henge/internal/tasklock"
 	"github.com/hengedb/henge/internal/testkit/fakeclock"
 	"github.com/hengedb/henge/internal/testkit/faulty"
 	"github.com/hengedb/henge/internal/testkit/store"
@@ -78,9 +79,9 @@ func (s *storage) publish(dataSource string, day int, key string) string {
 	s.t.Helper()
 	iv := chrono.Interval{Start: int64(day) * chrono.Day, End: int64(day+1) * chrono.Day}
 	id := fmt.Sprintf("load%d", day)
-	lock, _, err := s.store.TryLock(s.t.Context(), metastore.LockRequest{
-		Owner: metastore.LockOwner{TaskID: id, GroupID: id, Priority: 50}, DataSource: dataSource, Interval: iv, Type: metastore.Exclusive,
-	})
+	lock, _, err := s.store.TryLock(s.t.Context(), metastore.LockRequest{Request: tasklock.Request{
+		Owner: tasklock.Owner{TaskID: id, GroupID: id, Priority: 50}, DataSource: dataSource, Interval: iv, Type: tasklock.Exclusive,
+	}})
 	s.ok(err)
 	g := (&timeline.Segment{
 		ID: timeline.SegmentID{DataSource: dataSource, Interval: iv, Version: lock.Version}, Shard: timeline.Numbered{Core: 1},

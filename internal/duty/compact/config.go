@@ -10,7 +10,8 @@ import (
 	"github.com/hengedb/henge/internal/jsontext"
 )
 
-// Config is the settings of a datasource. What is null keeps what segments have.
+// Config contains the compaction settings of a datasource. Null means that the value in the
+// segments is kept.
 type Config struct {
 	DataSource            string            `json:"dataSource"`
 	TaskPriority          int               `json:"taskPriority"`
@@ -29,25 +30,25 @@ type Config struct {
 	TaskContext           map[string]any    `json:"taskContext"`
 }
 
-// GranularitySpec is the wanted time chunks and what becomes of rows in them.
+// GranularitySpec defines the time chunks and the rollup of rows in them.
 type GranularitySpec struct {
 	Segment *chrono.Granularity `json:"segmentGranularity"`
 	Query   *chrono.Granularity `json:"queryGranularity"`
 	Rollup  *bool               `json:"rollup"`
 }
 
-// TransformSpec is which rows are kept.
+// TransformSpec defines which rows are kept.
 type TransformSpec struct {
 	Filter json.RawMessage `json:"filter"`
 }
 
-// IOConfig is what becomes of chunks that end up without rows.
+// IOConfig defines what happens to time chunks without rows after compaction.
 type IOConfig struct {
 	DropExisting bool `json:"dropExisting"`
 }
 
-// TuningConfig is how compaction tasks run. Members that only steer the reference's memory use are
-// kept and shown, not used.
+// TuningConfig configures compaction tasks. Members that only control the memory of Druid are
+// stored and shown, but have no effect.
 type TuningConfig struct {
 	MaxRowsInMemory       *int64          `json:"maxRowsInMemory"`
 	AppendableIndexSpec   json.RawMessage `json:"appendableIndexSpec"`
@@ -72,13 +73,12 @@ type TuningConfig struct {
 	PerfectRollup         bool            `json:"forceGuaranteedRollup"`
 }
 
-// DefaultConfig returns what a datasource's settings are where nothing was said.
+// DefaultConfig returns the default settings of a datasource.
 func DefaultConfig() Config {
 	return Config{TaskPriority: 25, InputSegmentSizeBytes: 100_000_000_000_000, SkipOffsetFromLatest: chrono.Period{Days: 1}}
 }
 
-// Validate returns a fault that says what is wrong with the settings, and fills in what follows
-// from others.
+// Validate returns a fault if the settings are invalid, and fills in derived values.
 func (c *Config) Validate() error {
 	switch {
 	case c.DataSource == "":

@@ -10,12 +10,12 @@ import (
 	"github.com/hengedb/henge/internal/jsontext"
 )
 
-// DimensionsSpec is the wanted dimensions in their order.
+// DimensionsSpec lists the dimensions in order.
 type DimensionsSpec struct {
 	Dimensions []Dimension `json:"dimensions"`
 }
 
-// Dimension is a column as an object, defaults filled in; a bare name is a string column.
+// Dimension is a column as an object, with defaults. In JSON, a bare name is a string column.
 type Dimension struct {
 	name string
 	// text is the object; key is what two equal columns have in common.
@@ -28,7 +28,7 @@ var plainTypes = []string{"string", "long", "double", "float"}
 
 var multiValueHandlings = []string{"SORTED_ARRAY", "SORTED_SET", "ARRAY"}
 
-// UnmarshalJSON reads a name or an object.
+// UnmarshalJSON parses a name or an object.
 func (d *Dimension) UnmarshalJSON(text []byte) error {
 	fields := struct {
 		Type   string `json:"type"`
@@ -71,7 +71,7 @@ func (d *Dimension) UnmarshalJSON(text []byte) error {
 	return err
 }
 
-// MarshalJSON writes the object.
+// MarshalJSON returns the object.
 func (d Dimension) MarshalJSON() ([]byte, error) { return d.text, nil }
 
 // validate tests that no two dimensions have the same name.

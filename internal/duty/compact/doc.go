@@ -1,24 +1,29 @@
-// Package compact gives automatic compaction: segments that are small, scattered or unlike what
-// their datasource wants are rewritten by tasks, without being asked (spec/cluster.md, section 15).
+// Package compact implements automatic compaction: tasks rewrite segments that are small,
+// fragmented, or different from the settings of their datasource.
 //
-// The central type is Scheduler. A round looks at the datasources that have settings, groups their
-// visible segments by time chunk, and says of each group whether it is compacted, has to wait, is
-// skipped and why, or needs a task; then it submits tasks while there are slots. Rounds follow what
-// changes: segments, settings, a task that ended. A look at everything once a period is the safety
-// net. What a round found out stays readable as snapshots and explanations.
+// The central type is Scheduler. A round considers the datasources that have settings and groups
+// their visible segments by time chunk. Each group is compacted, has to wait, is skipped for a
+// reason, or needs a task. The round then submits tasks while there are free slots. Changes of
+// segments and settings and ended tasks start a round; a complete round once per period is the
+// safety net. The results of a round remain available as snapshots and explanations.
 //
-//	settings.go     the cluster's settings and those of all datasources, as they are stored; policy.go: which group goes first
-//	config.go       the settings of one datasource; partitions.go, dimension.go: parts with a form of their own; msq.go: what the engine asks for
-//	state.go        the settings that segments were compacted with, and the first difference to those that are wanted
+//	settings.go     the stored settings of the cluster and of all datasources;
+//	                policy.go: the order of the groups
+//	config.go       the settings of one datasource; partitions.go, dimension.go: parts with their
+//	                own JSON; msq.go: requirements of the engine
+//	state.go        the settings with which segments were compacted, and their first difference to
+//	                the current settings
 //	group.go        the visible segments of a datasource in groups
-//	scheduler.go    rounds; slots.go: how many tasks; attempt.go: what became of them; task.go: their JSON
-//	snapshot.go     what endpoints show; simulate.go: what other settings would do; explain.go: why a segment is as it is
+//	scheduler.go    rounds; slots.go: number of tasks; attempt.go: their outcomes; task.go: their
+//	                JSON
+//	snapshot.go     state for endpoints; simulate.go: effects of other settings; explain.go: the
+//	                reasons for the state of a segment
 //
-// What keeps a cluster calm: a group whose segments carry the wanted state is left alone, so rounds
-// converge; the newest data is skipped, as are intervals that a task of equal or higher priority
-// has locked; a group that failed is tried again later and later, and one that a task compacted
-// without reaching the wanted state is left alone until its segments or settings change.
+// Three rules make rounds converge. A group whose segments match the settings is not compacted. The
+// newest data is skipped, and so are intervals that a task of equal or higher priority has locked.
+// A group that failed is retried with increasing delays; a group that a task compacted without
+// reaching the wanted state is skipped until its segments or settings change.
 //
-// Running the tasks is elsewhere (package task and the kinds of tasktype/sqltask), as are endpoints
+// Elsewhere: running the tasks (package task and the kinds of tasktype/sqltask), and the endpoints
 // (package api/coordinator).
 package compact

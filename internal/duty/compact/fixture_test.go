@@ -13,6 +13,7 @@ import (
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/metastore"
 	"github.com/hengedb/henge/internal/task"
+	"github.com/hengedb/henge/internal/tasklock"
 	"github.com/hengedb/henge/internal/testkit/fakeclock"
 	"github.com/hengedb/henge/internal/timeline"
 )
@@ -28,7 +29,7 @@ type fixture struct {
 	mu          sync.Mutex
 	settings    map[string]json.RawMessage
 	supervisors []metastore.SupervisorVersion
-	locks       []metastore.Lock
+	locks       []tasklock.Lock
 	tasks       []*task.Status
 	refuse      error
 	capacity    int
@@ -58,7 +59,7 @@ func (f *fixture) Supervisors(context.Context) ([]metastore.SupervisorVersion, e
 	return f.supervisors, nil
 }
 
-func (f *fixture) Locks(context.Context, string) ([]metastore.Lock, error) { return f.locks, nil }
+func (f *fixture) Locks(context.Context, string) ([]tasklock.Lock, error) { return f.locks, nil }
 
 // queue is the fixture as the Overlord's queue.
 type queue struct{ *fixture }

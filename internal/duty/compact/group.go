@@ -7,10 +7,11 @@ import (
 	"github.com/hengedb/henge/internal/timeline"
 )
 
-// Group is visible segments that one task would compact together.
+// Group is a set of visible segments that one task would compact together.
 type Group struct {
 	DataSource string
-	// Interval is what the task would rewrite: the time chunk, wide enough for every segment.
+	// Interval is the interval that the task would rewrite: the time chunk, extended to cover every
+	// segment.
 	Interval chrono.Interval
 	Segments []*timeline.Segment
 	Bytes    int64

@@ -10,7 +10,7 @@ import (
 	"github.com/hengedb/henge/internal/querycontext"
 )
 
-// ValidateEngine tests the settings against what the engine that will run them can do.
+// ValidateEngine checks that the compaction engine of the cluster supports the settings.
 func (c *Config) ValidateEngine(cluster *Cluster) error {
 	if c.engine(cluster) != EngineMSQ {
 		return nil

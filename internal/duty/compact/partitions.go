@@ -23,7 +23,8 @@ const defaultRows = 5_000_000
 // defaultFunction is how hashed partitioning makes numbers of values.
 const defaultFunction = "murmur3_32_abs"
 
-// PartitionsSpec is how rows are spread over segments; each kind shows its own members only.
+// PartitionsSpec defines how rows are partitioned into segments. JSON contains only the members of
+// the type.
 type PartitionsSpec struct {
 	Type                string   `json:"type"`
 	TargetRows          *int64   `json:"targetRowsPerSegment"`
@@ -36,7 +37,7 @@ type PartitionsSpec struct {
 	AssumeGrouped       bool     `json:"assumeGrouped"`
 }
 
-// MarshalJSON writes the members of the kind, defaults filled in.
+// MarshalJSON returns the members of the type, with defaults.
 func (p PartitionsSpec) MarshalJSON() ([]byte, error) {
 	dimensions := append([]string{}, p.PartitionDimensions...)
 	switch p.Type {
@@ -90,7 +91,7 @@ func (p *PartitionsSpec) maxRows() int64 {
 	case p.Type == dynamic && p.MaxRows == nil:
 		return defaultRows
 	case p.Type != dynamic && p.Type != hashed && p.TargetRows != nil:
-		return *p.TargetRows + *p.TargetRows/2 // what the reference allows ranges to grow beyond their target
+		return *p.TargetRows + *p.TargetRows/2 // quirk Q017: what Druid allows ranges to grow beyond their target
 	}
 	if rows := p.rows(); rows != nil {
 		return *rows
@@ -189,7 +190,7 @@ func numberOf(n *int) int {
 	return *n
 }
 
-// String describes the partitioning in a reason.
+// String describes the partitioning for a reason.
 func (p *PartitionsSpec) String() string {
 	switch p.Type {
 	case dynamic:

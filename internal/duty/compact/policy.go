@@ -16,12 +16,12 @@ const (
 	mostFragmentedFirst = "mostFragmentedFirst"
 )
 
-// Policy says which group of segments is compacted first, and which not at all.
+// Policy defines the order in which groups of segments are compacted, and which are not compacted.
 type Policy struct {
 	Type string
-	// Priority names a datasource that goes before all others; "": none.
+	// Priority is the datasource that is compacted before all others; "": none.
 	Priority string
-	// Fixed are the only groups of fixedIntervalOrder, in their order.
+	// Fixed are the groups of fixedIntervalOrder, in order. Other groups are not compacted.
 	Fixed []FixedCandidate
 	// Fragmented are the limits of mostFragmentedFirst.
 	Fragmented FragmentedLimits
@@ -33,7 +33,7 @@ type FixedCandidate struct {
 	Interval   chrono.Interval `json:"interval"`
 }
 
-// FragmentedLimits say from where on a group counts as fragmented.
+// FragmentedLimits are the thresholds above which a group is fragmented.
 type FragmentedLimits struct {
 	MinCount   int64 `json:"minUncompactedCount"`
 	MinBytes   int64 `json:"minUncompactedBytes"`
@@ -42,7 +42,7 @@ type FragmentedLimits struct {
 
 var defaultFragmented = FragmentedLimits{MinCount: 100, MinBytes: 10 << 20, MaxAverage: 2 << 30}
 
-// UnmarshalJSON reads a policy by its type.
+// UnmarshalJSON parses a policy according to its type.
 func (p *Policy) UnmarshalJSON(text []byte) error {
 	w := struct {
 		Type     string           `json:"type"`
@@ -67,7 +67,7 @@ func (p *Policy) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// MarshalJSON writes the members of the type.
+// MarshalJSON returns the members of the type.
 func (p Policy) MarshalJSON() ([]byte, error) {
 	switch p.Type {
 	case fixedIntervalOrder:

@@ -17,35 +17,36 @@ import (
 	"github.com/hengedb/henge/internal/metastore"
 	"github.com/hengedb/henge/internal/querycontext"
 	"github.com/hengedb/henge/internal/task"
+	"github.com/hengedb/henge/internal/tasklock"
 	"github.com/hengedb/henge/internal/timeline"
 )
 
-// Store is what rounds need of the metastore.
+// Store is the part of the metastore that rounds use.
 type Store interface {
 	Setting(ctx context.Context, name string) (json.RawMessage, bool, error)
 	Supervisors(ctx context.Context) ([]metastore.SupervisorVersion, error)
-	Locks(ctx context.Context, dataSource string) ([]metastore.Lock, error)
+	Locks(ctx context.Context, dataSource string) ([]tasklock.Lock, error)
 }
 
-// Tasks is the Overlord's queue.
+// Tasks is the task queue of the Overlord.
 type Tasks interface {
-	// Read makes a task of its JSON.
+	// Read parses the JSON of a task.
 	Read(body []byte) (*task.Task, error)
 	Submit(ctx context.Context, t *task.Task) error
-	// Find returns the status of a task, nil if it is unknown.
+	// Find returns the status of a task, or nil if it is unknown.
 	Find(ctx context.Context, id string) (*task.Status, error)
 	Stop(ctx context.Context, id, reason string) (found bool, err error)
 	Active() []task.Status
-	// Ended returns a channel that is closed when the next task has ended.
+	// Ended returns a channel that is closed when the next task completes.
 	Ended() <-chan struct{}
 	Capacity() int
 }
 
 // Options are the settings of a Scheduler.
 type Options struct {
-	// Period is the longest time between two rounds; Gap is the shortest.
+	// Period is the maximum time between two rounds, Gap the minimum.
 	Period, Gap time.Duration
-	// Runs notes the rounds; may be nil.
+	// Runs records the rounds; may be nil.
 	Runs  *duty.Runs
 	Clock clock.Clock
 	Log   *slog.Logger
@@ -73,10 +74,10 @@ type Scheduler struct {
 	}
 }
 
-// Stats counts over the life of the process.
+// Stats are counters since the start of the process.
 type Stats struct {
 	Rounds, Submitted, Failed int64
-	// Slots and Free are those of the last round.
+	// Slots and Free are the numbers of the last round.
 	Slots, Free int
 }
 
@@ -88,7 +89,7 @@ func New(store Store, published *timeline.Published, tasks Tasks, o Options) *Sc
 	return s
 }
 
-// Nudge asks for a round soon: settings changed, or something that rounds depend on.
+// Nudge requests a round soon, because settings or other inputs of a round changed.
 func (s *Scheduler) Nudge() {
 	select {
 	case s.nudged <- struct{}{}:
@@ -100,12 +101,11 @@ func (s *Scheduler) Nudge() {
 func (s *Scheduler) Run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
-		for number := s.published.Pin().Number(); ; {
-			state, err := s.published.Wait(ctx, number+1)
-			if err != nil {
+		for state := s.published.Pin(); ; {
+			var err error
+			if state, err = s.published.Next(ctx, state); err != nil {
 				return nil // ctx is done
 			}
-			number = state.Number()
 			s.Nudge()
 		}
 	})
@@ -132,7 +132,7 @@ func (s *Scheduler) rounds(ctx context.Context) {
 			err = s.Round(ctx)
 		}
 		if err != nil && ctx.Err() == nil {
-			s.o.Log.ErrorContext(ctx, "a round of automatic compaction failed; the next one goes on", "error", err)
+			s.o.Log.ErrorContext(ctx, "automatic compaction round failed; the next round retries", "error", err)
 		}
 		timer.Reset(s.untilNext())
 		if s.o.Clock.Sleep(ctx, s.o.Gap) != nil {
@@ -192,30 +192,30 @@ func (s *Scheduler) settle(ctx context.Context) error {
 	return nil
 }
 
-// Status is what becomes of a group of segments.
+// Status is the compaction state of a group of segments.
 type Status uint8
 
 const (
-	// Compacted segments are as the settings want them.
+	// Compacted groups match the settings.
 	Compacted Status = iota
-	// Pending ones need compaction and wait for a slot or for time.
+	// Pending groups need compaction and wait for a slot or for a time.
 	Pending
-	// Running ones have a task.
+	// Running groups have a running task.
 	Running
-	// Skipped ones are left alone.
+	// Skipped groups are not compacted.
 	Skipped
 )
 
-// String returns the name in answers.
+// String returns the name in API responses.
 func (s Status) String() string { return [...]string{"COMPLETE", "PENDING", "RUNNING", "SKIPPED"}[s] }
 
-// Outcome is a group and what a round made of it.
+// Outcome is a group with the decision of a round.
 type Outcome struct {
 	Group  *Group
 	Status Status
-	// Why says why it is not compacted, or why it is being compacted.
+	// Why is the reason why it is not compacted, or why it is being compacted.
 	Why string
-	// Task is the id of the task that works on it.
+	// Task is the id of the task that compacts it.
 	Task string
 }
 
@@ -256,8 +256,8 @@ func (s *Scheduler) configs(ctx context.Context) ([]Config, Cluster, error) {
 	return out, settings.Cluster, nil
 }
 
-// Round looks at every datasource with settings, anew at those that changed, and submits tasks
-// while there are slots.
+// Round processes every datasource with settings, recomputes those that changed, and submits tasks
+// while slots are free.
 func (s *Scheduler) Round(ctx context.Context) error {
 	s.round.Lock()
 	defer s.round.Unlock()
@@ -439,10 +439,10 @@ func (s *Scheduler) locked(ctx context.Context, c *Config) ([]chrono.Interval, e
 	if err != nil {
 		return nil, err
 	}
-	shares := fmt.Sprint(querycontext.ConcurrentLocks.In(c.TaskContext)) == "true" || fmt.Sprint(querycontext.TaskLockType.In(c.TaskContext)) == string(metastore.Replace)
+	shares := fmt.Sprint(querycontext.ConcurrentLocks.In(c.TaskContext)) == "true" || fmt.Sprint(querycontext.TaskLockType.In(c.TaskContext)) == string(tasklock.Replace)
 	var out []chrono.Interval
 	for _, l := range locks {
-		if !l.Revoked && l.Priority >= c.TaskPriority && !(shares && l.Type == metastore.Append) {
+		if !l.Revoked && l.Priority >= c.TaskPriority && !(shares && l.Type == tasklock.Append) {
 			out = append(out, l.Interval)
 		}
 	}
@@ -565,7 +565,7 @@ func (s *Scheduler) keep(surveys map[string]*survey, outcomes map[string][]Outco
 	s.mu.stats.Slots, s.mu.stats.Free = slots, max(0, free)
 }
 
-// Stats returns the counts so far.
+// Stats returns the counters so far.
 func (s *Scheduler) Stats() Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()

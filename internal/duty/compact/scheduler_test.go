@@ -16,6 +16,7 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/metastore"
 	"github.com/hengedb/henge/internal/task"
+	"github.com/hengedb/henge/internal/tasklock"
 	"github.com/hengedb/henge/internal/testkit/fakeclock"
 	"github.com/hengedb/henge/internal/timeline"
 )
@@ -71,12 +72,12 @@ func TestRoundsConverge(t *testing.T) {
 
 // What is left alone says why.
 func TestSkips(t *testing.T) {
-	lock := func(interval string, priority int, kind metastore.LockType) metastore.Lock {
+	lock := func(interval string, priority int, kind tasklock.Type) tasklock.Lock {
 		iv, err := chrono.ParseInterval(interval)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return metastore.Lock{Type: kind, Interval: iv, Priority: priority, DataSource: "wiki"}
+		return tasklock.Lock{Type: kind, Interval: iv, Priority: priority, DataSource: "wiki"}
 	}
 	with := func(members string) string {
 		return strings.Replace(dayConfig, `"skipOffsetFromLatest":"PT0S",`, members, 1)
@@ -84,7 +85,7 @@ func TestSkips(t *testing.T) {
 	const first, second = "2026-03-01T00:00:00.000Z/2026-03-02T00:00:00.000Z", "2026-03-02T00:00:00.000Z/2026-03-03T00:00:00.000Z"
 	for name, c := range map[string]struct {
 		settings string
-		locks    []metastore.Lock
+		locks    []tasklock.Lock
 		policy   string
 		want     []string
 	}{
@@ -97,15 +98,15 @@ func TestSkips(t *testing.T) {
 		"too large": {settings: strings.Replace(dayConfig, `:100000,`, `:1500,`, 1), want: []string{
 			second + " RUNNING: not compacted yet", first + " SKIPPED: its total bytes are more than 'inputSegmentSizeBytes'",
 		}},
-		"a lock": {settings: dayConfig, locks: []metastore.Lock{lock("2026-03-02T23/PT1H", 75, metastore.Append)}, want: []string{
+		"a lock": {settings: dayConfig, locks: []tasklock.Lock{lock("2026-03-02T23/PT1H", 75, tasklock.Append)}, want: []string{
 			second + " SKIPPED: interval [2026-03-02T23:00:00.000Z/2026-03-03T00:00:00.000Z] is locked by another task", first + " RUNNING: not compacted yet",
 		}},
-		"a lock of lower priority": {settings: dayConfig, locks: []metastore.Lock{lock("2026-03-02T23/PT1H", 24, metastore.Append)}, want: []string{
+		"a lock of lower priority": {settings: dayConfig, locks: []tasklock.Lock{lock("2026-03-02T23/PT1H", 24, tasklock.Append)}, want: []string{
 			second + " RUNNING: not compacted yet", first + " RUNNING: not compacted yet",
 		}},
 		"appends beside replaces": {
 			settings: with(`"skipOffsetFromLatest":"PT0S","taskContext":{"useConcurrentLocks":true},`),
-			locks:    []metastore.Lock{lock("2026-03-02T23/PT1H", 75, metastore.Append)}, want: []string{
+			locks:    []tasklock.Lock{lock("2026-03-02T23/PT1H", 75, tasklock.Append)}, want: []string{
 				second + " RUNNING: not compacted yet", first + " RUNNING: not compacted yet",
 			},
 		},

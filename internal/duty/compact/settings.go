@@ -9,12 +9,11 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// SettingName is the name of the one setting in the store, and its key and kind in the audit
-// history.
+// SettingName is the name of the setting in the store, and its key and kind in the audit history.
 const SettingName = "coordinator.compaction.config"
 
-// Settings is what is stored: the cluster's settings and those of each datasource, in the order in
-// which they were first set.
+// Settings contains the stored settings: the settings of the cluster and of each datasource, in the
+// order in which they were first set.
 type Settings struct {
 	Configs []Config `json:"compactionConfigs"`
 	Cluster
@@ -26,26 +25,26 @@ const (
 	EngineMSQ    = "msq"
 )
 
-// Cluster is the settings that are about all datasources.
+// Cluster contains the settings that apply to all datasources.
 type Cluster struct {
 	SlotRatio         float64 `json:"compactionTaskSlotRatio"`
 	MaxSlots          int     `json:"maxCompactionTaskSlots"`
 	UseAutoScaleSlots bool    `json:"useAutoScaleSlots"`
 	Policy            Policy  `json:"compactionPolicy"`
-	// UseSupervisors takes the datasources' settings from supervisors of type autocompact instead of
-	// from Settings.Configs.
+	// UseSupervisors reads the settings of datasources from supervisors of type autocompact instead of
+	// Settings.Configs.
 	UseSupervisors bool   `json:"useSupervisors"`
 	Engine         string `json:"engine"`
 }
 
-// Default returns the settings of a cluster where none were written.
+// Default returns the default settings of a cluster.
 func Default() Settings {
 	return Settings{Configs: []Config{}, Cluster: Cluster{
 		SlotRatio: 0.1, MaxSlots: math.MaxInt32, Policy: Policy{Type: newestSegmentFirst}, Engine: EngineNative,
 	}}
 }
 
-// ParseStored reads the setting as it was written; nil is the defaults.
+// ParseStored parses the stored setting; nil means the defaults.
 func ParseStored(text json.RawMessage) (Settings, error) {
 	s := Default()
 	if text == nil {
@@ -57,12 +56,12 @@ func ParseStored(text json.RawMessage) (Settings, error) {
 	return s, nil
 }
 
-// Find returns the place of a datasource's settings, -1 if it has none.
+// Find returns the index of the settings of a datasource, or -1 if it has none.
 func (s *Settings) Find(dataSource string) int {
 	return slices.IndexFunc(s.Configs, func(c Config) bool { return c.DataSource == dataSource })
 }
 
-// Validate returns a fault that says what is wrong with the settings.
+// Validate returns a fault if the settings are invalid.
 func (c *Cluster) Validate() error {
 	switch {
 	case c.SlotRatio < 0 || math.IsNaN(c.SlotRatio):

@@ -6,14 +6,14 @@ import (
 	"slices"
 )
 
-// Table is rows under names.
+// Table is a list of rows with column names.
 type Table struct {
 	Columns []string `json:"columnNames"`
 	Rows    [][]any  `json:"rows"`
 }
 
-// Simulate returns what a round would make of every group under other cluster settings, by state.
-// Nothing is submitted: PENDING groups are in the order in which they would be.
+// Simulate returns the decisions of a round for every group under other cluster settings, by state.
+// It submits no tasks. PENDING groups are in the order in which tasks would be submitted.
 func (s *Scheduler) Simulate(ctx context.Context, cluster Cluster) (map[string]*Table, error) {
 	s.round.Lock()
 	defer s.round.Unlock()

@@ -11,8 +11,8 @@ const (
 	NotEnabled = "NOT_ENABLED"
 )
 
-// Snapshot is the status of a datasource as of the last round; before the first one the counts are 0. What a task works on counts as
-// compacted.
+// Snapshot is the status of a datasource as of the last round. Before the first round the counts
+// are 0. Segments of a running task count as compacted.
 type Snapshot struct {
 	DataSource       string  `json:"dataSource"`
 	ScheduleStatus   string  `json:"scheduleStatus"`
@@ -64,8 +64,8 @@ func snapshotOf(dataSource string, outcomes []Outcome) Snapshot {
 // maxMessages is how many skipped groups the message of a snapshot names.
 const maxMessages = 3
 
-// Snapshots returns the status of the datasources with settings, or of one, which may be one whose
-// settings were removed since the start.
+// Snapshots returns the status of the datasources with settings, or of one datasource, whose
+// settings may have been removed since the start.
 func (s *Scheduler) Snapshots(ctx context.Context, dataSource string) ([]Snapshot, error) {
 	configs, cluster, err := s.configs(ctx)
 	if err != nil {
@@ -93,8 +93,8 @@ func (s *Scheduler) Snapshots(ctx context.Context, dataSource string) ([]Snapsho
 	return out, nil
 }
 
-// Removed notes that the settings of a datasource were removed: its status stays readable until the
-// process ends.
+// Removed records that the settings of a datasource were removed. Its status remains readable until
+// the process ends.
 func (s *Scheduler) Removed(dataSource string) {
 	s.mu.Lock()
 	s.mu.removed[dataSource] = true

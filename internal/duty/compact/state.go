@@ -10,7 +10,7 @@ import (
 	"github.com/hengedb/henge/internal/timeline"
 )
 
-// State is the settings that a segment was compacted with, as its descriptor keeps them
+// State contains the settings that a segment was compacted with, as stored in its descriptor
 // (lastCompactionState).
 type State struct {
 	Partitions  *PartitionsSpec   `json:"partitionsSpec"`

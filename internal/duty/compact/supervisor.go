@@ -9,17 +9,18 @@ import (
 	"github.com/hengedb/henge/internal/supervisor"
 )
 
-// SupervisorType is the type of supervisors that hold the settings of a datasource.
+// SupervisorType is the type of supervisors that contain the settings of a datasource.
 const SupervisorType = "autocompact"
 
-// Spec is such a supervisor.
+// Spec is the specification of such a supervisor.
 type Spec struct {
 	Config Config
 
 	suspended bool
 }
 
-// ParseSpec reads the specification of a supervisor; false: it is of another type.
+// ParseSpec parses the specification of a supervisor. It returns false if the supervisor has
+// another type.
 func ParseSpec(text json.RawMessage) (Spec, bool, error) {
 	var w struct {
 		Type      string          `json:"type"`
@@ -45,10 +46,10 @@ func ParseSpec(text json.RawMessage) (Spec, bool, error) {
 	return s, true, s.Config.Validate()
 }
 
-// SupervisorID is the id of the supervisor of a datasource.
+// SupervisorID returns the id of the supervisor of a datasource.
 func SupervisorID(dataSource string) string { return SupervisorType + "__" + dataSource }
 
-// MarshalJSON writes the specification in full.
+// MarshalJSON returns the specification with all members.
 func (s Spec) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
 		Type      string `json:"type"`
@@ -76,8 +77,7 @@ func (s Spec) Suspend(on bool) supervisor.Spec {
 	return s
 }
 
-// Kind is the supervisors of type autocompact, as far as supervisors go: the work is the
-// Scheduler's.
+// Kind implements the supervisors of type autocompact. The Scheduler does the actual work.
 type Kind struct{ *Scheduler }
 
 // Parse implements supervisor.Kind.
@@ -125,7 +125,7 @@ func (k Kind) Changed(spec supervisor.Spec, ended bool) {
 	k.Nudge()
 }
 
-// Report implements supervisor.Reporter: the snapshot of the datasource.
+// Report implements supervisor.Reporter. It returns the snapshot of the datasource.
 func (k Kind) Report(ctx context.Context, spec supervisor.Spec) (any, error) {
 	dataSource := spec.(Spec).Config.DataSource
 	list, err := k.Snapshots(ctx, dataSource)

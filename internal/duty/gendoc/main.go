@@ -1,4 +1,4 @@
-// Command gendoc writes docs/coordinator.md from the list of the Coordinator's dynamic settings.
+// Command gendoc generates docs/coordinator.md from the list of the Coordinator's dynamic settings.
 package main
 
 import (

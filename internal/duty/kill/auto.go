@@ -1,5 +1,5 @@
-// Package kill submits kill tasks for what has been unused for long enough, datasource after
-// datasource, within the share of task slots that the settings give it.
+// Package kill submits kill tasks for segments that have been unused for long enough, one
+// datasource after the other, within the share of task slots that the settings allow.
 //
 // The central type is Auto, a duty of the Coordinator. The tasks themselves are in package
 // tasktype/kill.
@@ -25,14 +25,14 @@ import (
 // issued begins the ids of kill tasks that nobody asked for.
 const issued = "coordinator-issued_kill"
 
-// AutoStore is what automatic kill needs of the metastore.
+// AutoStore is the part of the metastore that automatic kill uses.
 type AutoStore interface {
 	duty.SettingStore
 	DataSources(ctx context.Context, includeUnused bool) ([]string, error)
 	UnusedIntervals(ctx context.Context, dataSource string, unusedBefore, endBefore int64, limit int) ([]chrono.Interval, error)
 }
 
-// Tasks is the Overlord's queue.
+// Tasks is the task queue of the Overlord.
 type Tasks interface {
 	Read(body []byte) (*task.Task, error)
 	Submit(ctx context.Context, t *task.Task) error
@@ -44,23 +44,23 @@ type Tasks interface {
 type AutoOptions struct {
 	// Period is the time between two rounds.
 	Period time.Duration
-	// Retain is how far the end of a segment must be in the past; negative reaches into the future.
-	// IgnoreRetain leaves that out.
+	// Retain is the minimum age of the end of a segment; a negative value extends into the future.
+	// IgnoreRetain disables it.
 	Retain       time.Duration
 	IgnoreRetain bool
-	// Buffer is how long a segment must have been unused.
+	// Buffer is the minimum time that a segment must have been unused.
 	Buffer time.Duration
-	// MaxSegments bounds a task; MaxInterval the time it spans, 0: any.
+	// MaxSegments is the maximum number of segments of a task, MaxInterval the maximum length of its
+	// interval, 0: no limit.
 	MaxSegments int
 	MaxInterval time.Duration
-	// Runs notes the rounds; may be nil.
+	// Runs records the rounds; may be nil.
 	Runs  *duty.Runs
 	Clock clock.Clock
 	Log   *slog.Logger
 }
 
-// Auto submits kill tasks for segments that have been unused for long (spec/cluster.md, section
-// 9.2).
+// Auto submits kill tasks for segments that have been unused for long.
 type Auto struct {
 	store AutoStore
 	tasks Tasks
@@ -77,7 +77,8 @@ type Auto struct {
 	}
 }
 
-// AutoStats counts the tasks of the process and tells of the last round.
+// AutoStats contains the number of tasks since the start of the process and the results of the last
+// round.
 type AutoStats struct {
 	Submitted        int64
 	Slots, Free      int
@@ -94,7 +95,7 @@ func NewAuto(store AutoStore, tasks Tasks, o AutoOptions) *Auto {
 func (a *Auto) Run(ctx context.Context) error {
 	for a.o.Clock.Sleep(ctx, a.o.Period) == nil {
 		if err := a.Round(ctx); err != nil && ctx.Err() == nil {
-			a.o.Log.ErrorContext(ctx, "unused segments could not be looked for; the next round tries again", "error", err)
+			a.o.Log.ErrorContext(ctx, "failed to find unused segments; the next round retries", "error", err)
 			a.mu.Lock()
 			a.mu.stats.Failures++
 			a.mu.Unlock()
@@ -103,15 +104,16 @@ func (a *Auto) Run(ctx context.Context) error {
 	return nil
 }
 
-// Stats returns the counts so far.
+// Stats returns the statistics so far.
 func (a *Auto) Stats() AutoStats {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.mu.stats
 }
 
-// Round submits at most one task for each datasource, in their alphabetical order behind that of
-// the last round, while slots are free. It is called from one goroutine at a time.
+// Round submits at most one task for each datasource while slots are free, in alphabetical order,
+// starting after the last datasource of the previous round. It is called by one goroutine at a
+// time.
 func (a *Auto) Round(ctx context.Context) error {
 	defer a.o.Runs.Begin()()
 	set, err := duty.ReadSettings(ctx, a.store)

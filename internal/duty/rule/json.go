@@ -20,8 +20,8 @@ const nullCopies = 2
 // maxRules bounds a list: each segment is held against each rule.
 const maxRules = 10_000
 
-// ruleJSON is a rule on the wire. Members that a kind does not have are absent, as in the
-// reference's answers.
+// ruleJSON is a rule on the wire. Members that a kind does not have are absent, as in Druid's
+// answers. See quirk Q014.
 type ruleJSON struct {
 	Period             *chrono.Period   `json:"period,omitempty"`
 	Interval           *chrono.Interval `json:"interval,omitempty"`
@@ -44,7 +44,7 @@ var kinds = map[string]kind{
 	"broadcastForever":   {Broadcast, "Forever"}, "broadcastByPeriod": {Broadcast, "ByPeriod"}, "broadcastByInterval": {Broadcast, "ByInterval"},
 }
 
-// Type returns the rule's name on the wire.
+// Type returns the name of the rule type in JSON.
 func (r Rule) Type() string {
 	prefix := [...]string{Load: "load", Drop: "drop", Broadcast: "broadcast"}[r.Action]
 	switch r.When.(type) {
@@ -58,7 +58,7 @@ func (r Rule) Type() string {
 	return prefix + "Forever"
 }
 
-// MarshalJSON writes the rule with its defaults filled in.
+// MarshalJSON returns the rule with defaults.
 func (r Rule) MarshalJSON() ([]byte, error) {
 	w := ruleJSON{Type: r.Type()}
 	switch when := r.When.(type) {
@@ -79,8 +79,8 @@ func (r Rule) MarshalJSON() ([]byte, error) {
 	return json.Marshal(w)
 }
 
-// Parse reads a list of rules. Members that a rule does not have are ignored. The error is an
-// InvalidInput fault for the author of the rules; JSON null is one too.
+// Parse parses a list of rules. It ignores unknown members. The error is an InvalidInput fault for
+// the author of the rules; JSON null is an error, too.
 func Parse(text []byte) (List, error) {
 	if string(bytes.TrimSpace(text)) == "null" {
 		return nil, fault.InvalidInput("Rules cannot be null.")

@@ -6,8 +6,8 @@ import (
 	"github.com/hengedb/henge/internal/chrono"
 )
 
-// Moment is rules at one instant, for many segments to be asked about: what depends on the instant
-// alone, as where a period begins, is worked out once.
+// Moment evaluates rules at one instant for many segments. It computes values that depend only on
+// the instant, such as the start of a period, once.
 type Moment struct {
 	rules  []Rule
 	bounds []bound
@@ -63,7 +63,7 @@ func (r Rule) bound(now int64) bound {
 // after is the first instant after one; a period may reach beyond all.
 func after(ms int64) int64 { return max(ms, ms+1) }
 
-// At returns the rules of lists, in their order, at an instant in milliseconds.
+// At returns the rules of lists, in order, at an instant in milliseconds.
 func At(now int64, lists ...List) *Moment {
 	m := &Moment{}
 	for _, list := range lists {
@@ -74,8 +74,8 @@ func At(now int64, lists ...List) *Moment {
 	return m
 }
 
-// Find returns the number of the first rule that matches an interval, as Matches has it; -1: none
-// does.
+// Find returns the index of the first rule that matches an interval, as Matches does, or -1 if no
+// rule matches.
 func (m *Moment) Find(iv chrono.Interval) int {
 	for i := range m.bounds {
 		if m.bounds[i].holds(iv) {
@@ -85,8 +85,8 @@ func (m *Moment) Find(iv chrono.Interval) int {
 	return -1
 }
 
-// Len returns how many rules there are, Rule one of them.
+// Len returns the number of rules.
 func (m *Moment) Len() int { return len(m.rules) }
 
-// Rule returns the rule of a number that Find gave.
+// Rule returns the rule with an index that Find returned.
 func (m *Moment) Rule(i int) Rule { return m.rules[i] }

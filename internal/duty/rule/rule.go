@@ -1,27 +1,28 @@
-// Package rule gives retention rules: their JSON, and which segments they are about.
+// Package rule implements retention rules: their JSON, and the segments that they match.
 //
-// The central types are Rule, one of ten kinds, each an Action with a When; and List, the rules of
-// a datasource in their order. Find says which rule decides about a segment: the first that
-// matches, of the datasource's list and then of the default one. Everything here is a pure function
-// of a segment's interval and one instant. Who stores rules is package metastore; what is done
-// about a match is decided by the duties and by who loads segments.
+// The central types are Rule, one of ten kinds, each an Action with a When; and List, the ordered
+// rules of a datasource. Find returns the rule that applies to a segment: the first matching rule
+// of the list of the datasource, then of the default list. Everything here is a pure function of
+// the interval of a segment and one instant. Package metastore stores rules; the duties and the
+// servers that load segments apply them.
 package rule
 
 import (
 	"github.com/hengedb/henge/internal/chrono"
 )
 
-// Default is the name under which the rules that follow every datasource's own are stored.
+// Default is the name under which the cluster's default rules are stored. They are appended to the
+// rules of every datasource.
 const Default = "_default"
 
-// DefaultTier is the tier of servers that name none.
+// DefaultTier is the tier of servers without a configured tier.
 const DefaultTier = "_default_tier"
 
-// Action is what a rule does with the segments that it matches.
+// Action is the effect of a rule on the segments that it matches.
 type Action uint8
 
 const (
-	// Load keeps copies on the tiers that the rule names.
+	// Load keeps copies on the tiers of the rule.
 	Load Action = iota
 	// Drop marks segments unused.
 	Drop
@@ -29,22 +30,22 @@ const (
 	Broadcast
 )
 
-// When chooses segments by their time: Forever, Period, Before or Interval.
+// When selects segments by their time: Forever, Period, Before or Interval.
 type When interface{ isWhen() }
 
-// Forever chooses all segments.
+// Forever selects all segments.
 type Forever struct{}
 
-// Period chooses the segments of a time up to now, and with Future the later ones too.
+// Period selects the segments of a period up to now and, with Future, later segments as well.
 type Period struct {
 	Length chrono.Period
 	Future bool
 }
 
-// Before chooses what ended a period ago; only drop rules have it.
+// Before selects segments that ended at least a period ago. Only drop rules use it.
 type Before struct{ Length chrono.Period }
 
-// Interval chooses the segments of a fixed time.
+// Interval selects the segments of a fixed interval.
 type Interval struct{ chrono.Interval }
 
 func (Forever) isWhen()  {}
@@ -56,21 +57,21 @@ func (Interval) isWhen() {}
 type Rule struct {
 	Action Action
 	When   When
-	// Replicas is how many copies a Load rule wants by tier. Other tiers get none; without any tier
-	// the segments are only in deep storage.
+	// Replicas is the number of copies by tier for a Load rule. Other tiers have no copies. If it is
+	// empty, the segments are only in deep storage.
 	Replicas map[string]int
-	// DefaultTierForNull is what a Load rule said about a null tieredReplicants, kept for those who
-	// read the rule back.
+	// DefaultTierForNull is the member of a Load rule about a null tieredReplicants. It is only stored
+	// and returned.
 	DefaultTierForNull bool
 }
 
-// Matches reports whether the rule is about segments of the interval; now is the instant of the
-// rule run, in milliseconds. Load and broadcast rules match by overlap, drop rules by containment,
-// so that a segment on the border is kept.
+// Matches reports whether the rule matches segments of the interval. now is the instant of the
+// evaluation, in milliseconds. Load and broadcast rules match by overlap, drop rules by
+// containment, so that segments on the boundary are kept.
 func (r Rule) Matches(iv chrono.Interval, now int64) bool { return r.bound(now).holds(iv) }
 
-// Copies returns how many copies of a matching segment the rule wants on a tier that has the given
-// number of servers.
+// Copies returns the number of copies of a matching segment on a tier with the given number of
+// servers.
 func (r Rule) Copies(tier string, servers int) int {
 	switch r.Action {
 	case Load:
@@ -81,16 +82,17 @@ func (r Rule) Copies(tier string, servers int) int {
 	return 0
 }
 
-// List is the rules of a datasource, in the order in which they are asked.
+// List contains the rules of a datasource, in the order of evaluation.
 type List []Rule
 
-// LoadForever returns the list that keeps everything with a number of copies on the default tier.
+// LoadForever returns the list of rules that keeps everything with a number of copies on the
+// default tier.
 func LoadForever(copies int) List {
 	return List{{Action: Load, When: Forever{}, Replicas: map[string]int{DefaultTier: copies}, DefaultTierForNull: true}}
 }
 
-// Find returns the first rule of the lists that matches; false if none does, and then the segment
-// stays as it is.
+// Find returns the first rule of the lists that matches. It returns false if no rule matches; the
+// segment is then unchanged.
 func Find(iv chrono.Interval, now int64, lists ...List) (Rule, bool) {
 	for _, list := range lists {
 		for i := range list {

@@ -18,10 +18,11 @@ func TestDetailsOfCopies(t *testing.T) {
 	const damaged = `"verified":"2026-03-01T00:00:00.000Z","damaged":"2026-03-01T00:00:01.000Z","reason":"column [x]: a checksum of its data does not match"`
 	f.detailed("damaged", f.about(0), Copy, "damaged", "its bytes here are damaged: "+c.Reason, `{`+damaged+`}`)
 	c.Failure = "deep storage is away"
-	f.detailed("hopeless", f.about(0), Copy, "damaged", "its bytes here are damaged: "+c.Reason+"; they could not be had anew: deep storage is away",
+	f.detailed("hopeless", f.about(0), Copy, "damaged", "its bytes here are damaged: "+c.Reason+"; fetching it again failed: deep storage "+
+		"is away",
 		`{`+damaged+`,"failure":"deep storage is away"}`)
 	c.Failure, c.Mended = "", at+2000
-	f.detailed("mended", f.about(0), Copy, "mended", "its bytes here were damaged and were had anew: "+c.Reason,
+	f.detailed("mended", f.about(0), Copy, "mended", "its local copy was damaged and was fetched again: "+c.Reason,
 		`{`+damaged+`,"mended":"2026-03-01T00:00:02.000Z"}`)
 	held = false
 	for _, i := range []int{0, 1} {

@@ -61,7 +61,8 @@ func TestDetailsOfLoading(t *testing.T) {
 	room := func(servers, with, full, free int) string {
 		return fmt.Sprintf(`"missing":{"_default_tier":1},"tiers":{"_default_tier":{"servers":%d,"withCopy":%d,"full":%d,"freeBytes":%d}}`, servers, with, full, free)
 	}
-	f.detailed("nobody is told", f.about(0), Load, "missing", words+" wants it on tier [_default_tier]; the Coordinator has told no server yet",
+	f.detailed("nobody is told", f.about(0), Load, "missing", words+" wants it on tier [_default_tier]; the Coordinator has not "+
+		"assigned it yet",
 		`{"servers":[],"size":100,`+forever+`,`+room(1, 0, 0, 1000)+`}`)
 	f.o.Assigned = func(context.Context) Assigned {
 		return Assigned{Told: map[string][]string{f.ids[0]: {"a:1"}}, Failed: map[string]string{f.ids[0]: "server [c:1]: the disk is full"}}
@@ -128,7 +129,7 @@ func TestDetailsOfDropping(t *testing.T) {
 	f.set("coordinator.config", `{"killDataSourceWhitelist":["other"]}`)
 	f.detailed("not listed", f.about(0), Kill, "kept", "its datasource is not in killDataSourceWhitelist", `{`+since+`,"killDataSourceWhitelist":["other"]}`)
 	f.o.AutoKill = nil
-	f.detailed("nobody kills", f.about(0), Kill, "kept", "nobody has asked for a kill task, and service.coordinator.kill.on is false", `{`+since+`}`)
+	f.detailed("nobody kills", f.about(0), Kill, "kept", "no kill task was submitted, and service.coordinator.kill.on is false", `{`+since+`}`)
 }
 
 // taking is a queue with one slot. It implements compact.Tasks, and takes tasks if the test wants
@@ -220,7 +221,7 @@ func TestDetailsOfTasks(t *testing.T) {
 		words, all = append(words, "[EXCLUSIVE] on ["+day(n).String()+"] of ["+group+"], priority [75]"), append(all, shown(day(n), group, 75))
 	}
 	f.detailed("behind locks", ask(task.Waiting, ""), Task, "waiting",
-		"it wants a lock, and there are others on its datasource: "+strings.Join(words[:3], ", ")+", and [1] more", `{`+of+`,"locks":[],"heldByOthers":[`+strings.Join(all, ",")+`]}`)
+		"it waits for a lock, and there are other locks on its datasource: "+strings.Join(words[:3], ", ")+", and [1] more", `{`+of+`,"locks":[],"heldByOthers":[`+strings.Join(all, ",")+`]}`)
 	f.lock("t", day(5), 25)
 	f.detailed("running", ask(task.Running, ""), Task, "running", "it is running", `{`+of+`,"locks":[`+shown(day(5), "t", 25)+`],"heldByOthers":[`+strings.Join(all, ",")+`]}`)
 }

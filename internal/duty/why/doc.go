@@ -1,14 +1,13 @@
-// Package why tells in words why things are as they are: why a segment is not loaded, not dropped,
-// not deleted or not compacted, and why a task waits.
+// Package why explains the state of the cluster: why a segment is not loaded, dropped, deleted or
+// compacted, and why a task waits.
 //
-// The central types are Explainer, which asks the parts that decide, and Decision, what one of them
-// decided about one thing: a word for the outcome, a sentence with the reason, and the facts behind
-// it. Nothing is decided here: retention rules are matched as the duties match them, what
-// compaction makes of a segment comes from its last round, and what a task waits for from the locks
-// that there are.
+// The central types are Explainer, which queries the parts that decide, and Decision, one of their
+// decisions: a word for the outcome, a sentence with the reason, and the facts. The package itself
+// decides nothing: it matches retention rules with the code of the duties, takes decisions about
+// compaction from its last round, and derives the reason why a task waits from the current locks.
 //
 //	why.go                       Decision, Explainer
 //	segment.go, compaction.go    about segments, and about compacting them
 //	task.go                      about tasks
-//	list.go                      about all that is not as it should be
+//	list.go                      about everything that is not in its desired state
 package why

@@ -11,9 +11,9 @@ import (
 	"github.com/hengedb/henge/internal/timeline"
 )
 
-// DataSource explains a datasource: each time chunk that compaction has not finished, each segment
-// that is not as its rules want it, each task without an end, and a summary before them. Nothing:
-// it has no used segments, no settings and no tasks.
+// DataSource explains a datasource: a summary, then each time chunk that is not fully compacted,
+// each segment that differs from its rules, and each task that has not completed. It returns
+// nothing if the datasource has no used segments, no settings and no tasks.
 func (e *Explainer) DataSource(ctx context.Context, dataSource string) ([]Decision, error) {
 	f, err := e.facts(ctx)
 	if err != nil {
@@ -34,11 +34,12 @@ func (e *Explainer) DataSource(ctx context.Context, dataSource string) ([]Decisi
 		}
 	}
 	summary := Decision{
-		Subject: "datasource", ID: dataSource, DataSource: dataSource, Topic: Load, Outcome: "loaded", Reason: "every copy that the rules want is there",
+		Subject: "datasource", ID: dataSource, DataSource: dataSource, Topic: Load, Outcome: "loaded", Reason: "all copies of the rules " +
+			"are loaded",
 		Details: map[string]any{"usedSegments": segments, "missing": missing},
 	}
 	if missing > 0 {
-		summary.Outcome, summary.Reason = "missing", fmt.Sprintf("[%d] of [%d] used segments lack copies", missing, segments)
+		summary.Outcome, summary.Reason = "missing", fmt.Sprintf("[%d] of [%d] used segments have missing copies", missing, segments)
 	}
 	compaction := Decision{
 		Subject: "datasource", ID: dataSource, DataSource: dataSource, Topic: Compact, Outcome: "disabled", Reason: "it has no compaction settings", Details: map[string]any{},
@@ -55,7 +56,7 @@ func (e *Explainer) DataSource(ctx context.Context, dataSource string) ([]Decisi
 	return append([]Decision{summary, compaction}, out...), nil
 }
 
-// All explains everything that is not as it should be, whatever the datasource.
+// All explains everything that is not in its intended state, for all datasources.
 func (e *Explainer) All(ctx context.Context) ([]Decision, error) {
 	f, err := e.facts(ctx)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/hengedb/henge/internal/timeline"
 )
 
-// Segment explains a segment: whether it is loaded, dropped, compacted, or will be deleted.
-// Nothing: there is no such segment.
+// Segment explains a segment: whether it is loaded, dropped, compacted, or going to be deleted. It
+// returns nothing if the segment does not exist.
 func (e *Explainer) Segment(ctx context.Context, id string) ([]Decision, error) {
 	f, err := e.facts(ctx)
 	if err != nil {
@@ -63,12 +63,12 @@ func (e *Explainer) copy(s *timeline.Segment) (d Decision, held bool) {
 		reason := "its bytes here are damaged: " + c.Reason
 		if c.Failure != "" {
 			facts["failure"] = c.Failure
-			reason += "; they could not be had anew: " + c.Failure
+			reason += "; fetching it again failed: " + c.Failure
 		}
 		return decision(s, Copy, "damaged", reason, facts), true
 	case c.Damaged > 0:
 		facts["reason"] = c.Reason
-		return decision(s, Copy, "mended", "its bytes here were damaged and were had anew: "+c.Reason, facts), true
+		return decision(s, Copy, "mended", "its local copy was damaged and was fetched again: "+c.Reason, facts), true
 	case c.Verified > 0:
 		return decision(s, Copy, "verified", "all of its bytes here were verified in the background", facts), true
 	}
@@ -191,8 +191,8 @@ func (e *Explainer) retention(f *facts, tl *timeline.Timeline, s *timeline.Segme
 type tierRoom struct {
 	Servers  int `json:"servers"`
 	WithCopy int `json:"withCopy"`
-	// Full is how many servers have neither a copy nor room for one, FreeBytes the most room on one
-	// without a copy.
+	// Full is the number of servers that have neither a copy nor enough free space for one. FreeBytes
+	// is the maximum free space on a server without a copy.
 	Full      int   `json:"full"`
 	FreeBytes int64 `json:"freeBytes"`
 }
@@ -269,7 +269,7 @@ func (f *facts) loading(s *timeline.Segment, m match, otherwise string) Decision
 
 // progress says in words how far loading a segment is.
 func (f *facts) progress(id string) string {
-	words := "; the Coordinator has told no server yet"
+	words := "; the Coordinator has not assigned it yet"
 	if to := f.assigned.Told[id]; len(to) > 0 {
 		words = fmt.Sprintf("; server [%s] is to load it", strings.Join(to, ", "))
 	}
@@ -286,7 +286,7 @@ func (e *Explainer) unused(f *facts, s *timeline.Segment, since int64) []Decisio
 	out := []Decision{decision(s, Drop, "dropped", "it has been out of use since ["+at+"]: a rule or a user dropped it, or newer segments replaced it", details)}
 	k := e.o.AutoKill
 	if k == nil {
-		return append(out, decision(s, Kill, "kept", "nobody has asked for a kill task, and service.coordinator.kill.on is false", details))
+		return append(out, decision(s, Kill, "kept", "no kill task was submitted, and service.coordinator.kill.on is false", details))
 	}
 	allowed := len(f.settings.KillDataSourceWhitelist) == 0 || slices.Contains(f.settings.KillDataSourceWhitelist, s.ID.DataSource)
 	switch {

@@ -6,11 +6,11 @@ import (
 	"strings"
 
 	"github.com/hengedb/henge/internal/chrono"
-	"github.com/hengedb/henge/internal/metastore"
 	"github.com/hengedb/henge/internal/task"
+	"github.com/hengedb/henge/internal/tasklock"
 )
 
-// Task explains where a task stands. Nothing: there is no such task.
+// Task explains the state of a task. It returns nothing if the task does not exist.
 func (e *Explainer) Task(ctx context.Context, id string) ([]Decision, error) {
 	status, err := e.o.Tasks.Find(ctx, id)
 	if err != nil || status == nil {
@@ -54,7 +54,7 @@ func (e *Explainer) task(ctx context.Context, s *task.Status) (Decision, error) 
 	case s.State == task.Running && (len(held) > 0 || len(others) == 0):
 		d.Outcome, d.Reason = "running", "it is running"
 	case len(others) > 0:
-		d.Outcome, d.Reason = "waiting", "it wants a lock, and there are others on its datasource: "+words(others)
+		d.Outcome, d.Reason = "waiting", "it waits for a lock, and there are other locks on its datasource: "+words(others)
 	default:
 		d.Outcome, d.Reason = "waiting", "it is about to be given its locks"
 	}
@@ -63,7 +63,7 @@ func (e *Explainer) task(ctx context.Context, s *task.Status) (Decision, error) 
 
 // othersLocks returns the locks of other groups that a task may be waiting for: those of equal or
 // higher priority on its datasource.
-func (e *Explainer) othersLocks(ctx context.Context, s *task.Status, held []metastore.Lock) ([]metastore.Lock, error) {
+func (e *Explainer) othersLocks(ctx context.Context, s *task.Status, held []tasklock.Lock) ([]tasklock.Lock, error) {
 	all, err := e.o.Store.Locks(ctx, s.Task.DataSource)
 	if err != nil {
 		return nil, err
@@ -72,7 +72,7 @@ func (e *Explainer) othersLocks(ctx context.Context, s *task.Status, held []meta
 	for _, l := range held {
 		own[l.ID] = true
 	}
-	var out []metastore.Lock
+	var out []tasklock.Lock
 	for _, l := range all {
 		if !own[l.ID] && !l.Revoked && l.Priority >= s.Task.Priority && l.GroupID != s.Task.GroupID {
 			out = append(out, l)
@@ -82,14 +82,14 @@ func (e *Explainer) othersLocks(ctx context.Context, s *task.Status, held []meta
 }
 
 type lock struct {
-	Interval chrono.Interval    `json:"interval"`
-	Type     metastore.LockType `json:"type"`
-	Group    string             `json:"groupId"`
-	Priority int                `json:"priority"`
-	Revoked  bool               `json:"revoked"`
+	Interval chrono.Interval `json:"interval"`
+	Type     tasklock.Type   `json:"type"`
+	Group    string          `json:"groupId"`
+	Priority int             `json:"priority"`
+	Revoked  bool            `json:"revoked"`
 }
 
-func shown(locks []metastore.Lock) []lock {
+func shown(locks []tasklock.Lock) []lock {
 	out := make([]lock, len(locks))
 	for i, l := range locks {
 		out[i] = lock{l.Interval, l.Type, l.GroupID, l.Priority, l.Revoked}
@@ -100,7 +100,7 @@ func shown(locks []metastore.Lock) []lock {
 // maxWords is how many locks a sentence names.
 const maxWords = 3
 
-func words(locks []metastore.Lock) string {
+func words(locks []tasklock.Lock) string {
 	var parts []string
 	for i, l := range locks {
 		if i == maxWords {

@@ -9,6 +9,7 @@ import (
 	"github.com/hengedb/henge/internal/duty/rule"
 	"github.com/hengedb/henge/internal/metastore"
 	"github.com/hengedb/henge/internal/task"
+	"github.com/hengedb/henge/internal/tasklock"
 	"github.com/hengedb/henge/internal/timeline"
 )
 
@@ -19,13 +20,13 @@ const (
 	Compact = "compact"
 	Kill    = "kill"
 	Task    = "task"
-	// Copy is about the bytes of a segment that a server holds.
+	// Copy concerns the copy of a segment on a server.
 	Copy = "copy"
 )
 
-// Decision is what was decided about one thing.
+// Decision is a decision about a subject.
 type Decision struct {
-	// Subject is the kind of thing: segment, interval, datasource or task; ID names it.
+	// Subject is the kind of the subject: segment, interval, datasource or task. ID is its id.
 	Subject    string `json:"subject"`
 	ID         string `json:"id"`
 	DataSource string `json:"dataSource"`
@@ -34,28 +35,28 @@ type Decision struct {
 	Outcome string `json:"outcome"`
 	// Reason is a sentence.
 	Reason string `json:"reason"`
-	// Details are the facts: the rule, the lock, the room that is missing.
+	// Details are the facts: the rule, the lock, the missing space.
 	Details map[string]any `json:"details"`
 }
 
-// Server is a server that may hold segments.
+// Server is a server that can load segments.
 type Server struct {
 	Host, Tier string
 	Max, Used  int64
-	// Loaded is the ids of the segments held, sorted.
+	// Loaded are the sorted ids of its segments.
 	Loaded []string
 }
 
-// Store is what explanations need of the metastore.
+// Store is the part of the metastore that explanations use.
 type Store interface {
 	duty.SettingStore
 	duty.RuleStore
 	Segments(ctx context.Context, ids ...string) ([]metastore.SegmentRow, error)
-	Locks(ctx context.Context, dataSource string) ([]metastore.Lock, error)
-	TaskLocks(ctx context.Context, taskID string) ([]metastore.Lock, error)
+	Locks(ctx context.Context, dataSource string) ([]tasklock.Lock, error)
+	TaskLocks(ctx context.Context, taskID string) ([]tasklock.Lock, error)
 }
 
-// Tasks is the Overlord's queue.
+// Tasks is the task queue of the Overlord.
 type Tasks interface {
 	Find(ctx context.Context, id string) (*task.Status, error)
 	Active() []task.Status
@@ -64,49 +65,49 @@ type Tasks interface {
 	Enabled() bool
 }
 
-// Options are what an Explainer asks.
+// Options are the sources of information of an Explainer.
 type Options struct {
 	Store     Store
 	Published *timeline.Published
-	// Servers returns the servers that rules place segments on.
+	// Servers returns the servers to which rules assign segments.
 	Servers func() []Server
-	// Assigned returns what the Coordinator has told servers; nil: nobody knows.
+	// Assigned returns the Coordinator's assignments; nil: not known.
 	Assigned func(context.Context) Assigned
-	// Copy tells of the bytes that this process holds of a segment, by its id; false: it holds none.
-	// Nil: it never does.
+	// Copy returns the state of this process's copy of a segment, by segment id; false: there is no
+	// copy. Nil: this process never has copies.
 	Copy       func(id string) (CopyState, bool)
 	Compaction *compact.Scheduler
 	Tasks      Tasks
-	// Supervisors explains a supervisor that reads a stream, by its id; "": all that do not read as
-	// they should. Nil: there are none.
+	// Supervisors explains a stream supervisor by its id, or, if the id is "", all stream supervisors
+	// with problems. Nil: there are none.
 	Supervisors func(id string) []Decision
-	// Started is when the Coordinator began, in milliseconds.
+	// Started is the start time of the Coordinator, in milliseconds.
 	Started int64
-	// AutoKill says when unused segments are deleted, nil: never by themselves.
+	// AutoKill contains the settings of automatic deletion of unused segments, nil: it is disabled.
 	AutoKill *AutoKill
 	Clock    clock.Clock
 }
 
-// Assigned is what the Coordinator has told servers to load.
+// Assigned contains the loads that the Coordinator has assigned to servers.
 type Assigned struct {
-	// Told are the servers that are to load a segment, by its id, and Failed why the last that should
-	// have did not.
+	// Told are the servers that were told to load a segment, by segment id. Failed is why the last
+	// server that tried failed.
 	Told   map[string][]string `json:"told"`
 	Failed map[string]string   `json:"failed"`
 }
 
-// CopyState tells of the bytes that a server holds of a segment. Instants are milliseconds, 0:
-// never since the start.
+// CopyState is the state of a server's copy of a segment. Instants are in milliseconds, 0: never
+// since the start.
 type CopyState struct {
 	Verified, Damaged, Mended int64
-	// Reason is what was damaged, and Failure why it could not be had anew.
+	// Reason is the reason of the damage. Failure is why a replacement could not be fetched.
 	Reason, Failure string
 }
 
-// AutoKill is the ages, in milliseconds, from which on unused segments are deleted.
+// AutoKill contains the minimum ages, in milliseconds, for the deletion of unused segments.
 type AutoKill struct{ Buffer, Retain int64 }
 
-// Explainer answers questions. Its methods are safe for use by many goroutines.
+// Explainer explains the state of the cluster. Its methods are safe for use by many goroutines.
 type Explainer struct{ o Options }
 
 // New returns an Explainer.
@@ -147,7 +148,7 @@ func (e *Explainer) facts(ctx context.Context) (*facts, error) {
 	return f, nil
 }
 
-// Supervisor explains a supervisor that reads a stream. Nothing: there is no such supervisor.
+// Supervisor explains a stream supervisor. It returns nothing if the supervisor does not exist.
 func (e *Explainer) Supervisor(id string) []Decision {
 	if e.o.Supervisors == nil || id == "" {
 		return nil

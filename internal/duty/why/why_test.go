@@ -17,6 +17,7 @@ import (
 	"github.com/hengedb/henge/internal/duty/compact"
 	"github.com/hengedb/henge/internal/metastore"
 	"github.com/hengedb/henge/internal/task"
+	"github.com/hengedb/henge/internal/tasklock"
 	"github.com/hengedb/henge/internal/testkit/fakeclock"
 	"github.com/hengedb/henge/internal/testkit/store"
 	"github.com/hengedb/henge/internal/timeline"
@@ -81,11 +82,11 @@ func (f *fixture) ok(err error) {
 }
 
 // lock takes a lock on wiki and keeps it.
-func (f *fixture) lock(taskID string, iv chrono.Interval, priority int) metastore.Lock {
+func (f *fixture) lock(taskID string, iv chrono.Interval, priority int) tasklock.Lock {
 	f.t.Helper()
-	l, granted, err := f.store.TryLock(f.t.Context(), metastore.LockRequest{
-		Owner: metastore.LockOwner{TaskID: taskID, GroupID: taskID, Priority: priority}, DataSource: "wiki", Interval: iv, Type: metastore.Exclusive,
-	})
+	l, granted, err := f.store.TryLock(f.t.Context(), metastore.LockRequest{Request: tasklock.Request{
+		Owner: tasklock.Owner{TaskID: taskID, GroupID: taskID, Priority: priority}, DataSource: "wiki", Interval: iv, Type: tasklock.Exclusive,
+	}})
 	f.ok(err)
 	if !granted {
 		f.t.Fatal("not granted")
@@ -156,7 +157,7 @@ func TestSegments(t *testing.T) {
 	f.rules(`[{"type":"loadByInterval","interval":"2026-03-01/2026-03-03","tieredReplicants":{"_default_tier":1}},{"type":"dropForever"}]`)
 	const first = "rule [1] of [wiki], [loadByInterval],"
 	f.expect("loaded", f.segment(1), "load loaded: all copies that "+first+" wants are there", "drop kept: "+first+" keeps it", noCompaction)
-	f.expect("missing", f.segment(0), "load missing: "+first+" wants it on tier [_default_tier]; the Coordinator has told no server yet",
+	f.expect("missing", f.segment(0), "load missing: "+first+" wants it on tier [_default_tier]; the Coordinator has not assigned it yet",
 		"drop kept: "+first+" keeps it", noCompaction)
 	f.o.Assigned = func(context.Context) Assigned {
 		return Assigned{Told: map[string][]string{f.ids[0]: {"a:1", "b:1"}}, Failed: map[string]string{f.ids[0]: "server [c:1]: the disk is full"}}
@@ -193,7 +194,7 @@ func TestSegments(t *testing.T) {
 	f.set("coordinator.config", `{"killDataSourceWhitelist":["other"]}`)
 	f.expect("not to be deleted", f.segment(0)[1:], "kill kept: its datasource is not in killDataSourceWhitelist")
 	f.o.AutoKill = nil
-	f.expect("nobody deletes", f.segment(0)[1:], "kill kept: nobody has asked for a kill task, and service.coordinator.kill.on is false")
+	f.expect("nobody deletes", f.segment(0)[1:], "kill kept: no kill task was submitted, and service.coordinator.kill.on is false")
 	list, err := f.Segment(t.Context(), "nosuch")
 	f.ok(err)
 	f.expect("unknown", lines(list))
@@ -228,7 +229,8 @@ func TestTasks(t *testing.T) {
 	f.expect("about to start", ask(), "task waiting: it is about to be given its locks")
 	f.lock("kafka", day(2), 75)
 	f.lock("low", day(3), 1)
-	f.expect("behind a lock", ask(), "task waiting: it wants a lock, and there are others on its datasource: [EXCLUSIVE] on ["+day(2).String()+"] of [kafka], priority [75]")
+	f.expect("behind a lock", ask(), "task waiting: it waits for a lock, and there are other locks on its datasource: "+
+		"[EXCLUSIVE] on ["+day(2).String()+"] of [kafka], priority [75]")
 	f.lock("t", day(1), 25)
 	at(task.Running, 25, "")
 	f.expect("running", ask(), "task running: it is running")
@@ -240,9 +242,11 @@ func TestDataSources(t *testing.T) {
 	f.tasks = []task.Status{{Task: &task.Task{ID: "t", GroupID: "t", Type: "compact", DataSource: "wiki"}, State: task.Pending}}
 	list, err := f.DataSource(t.Context(), "wiki")
 	f.ok(err)
-	const missing = "load missing: rule [1] of [wiki], [loadForever], wants it on tier [_default_tier]; the Coordinator has told no server yet"
+	const missing = "load missing: rule [1] of [wiki], [loadForever], wants it on tier [_default_tier]; the Coordinator has not " +
+		"assigned it yet"
 	const pending = "task waiting: all [2] task slots are taken; tasks of higher priority, then older ones, go first"
-	f.expect("wiki", lines(list), "load missing: [1] of [4] used segments lack copies", "compact disabled: it has no compaction settings", pending, missing)
+	f.expect("wiki", lines(list), "load missing: [1] of [4] used segments have missing copies", "compact disabled: it has no compaction "+
+		"settings", pending, missing)
 	f.set(compact.SettingName, `{"compactionConfigs":[{"dataSource":"wiki","taskPriority":25,"inputSegmentSizeBytes":1000,"skipOffsetFromLatest":"P10D"}]}`)
 	f.ok(f.o.Compaction.Round(t.Context()))
 	list, err = f.DataSource(t.Context(), "wiki")

@@ -59,7 +59,7 @@ func newUnpacker(codec int32) (*unpacker, error) {
 	return nil, unsupported("compression [%d]", codec)
 }
 
-var errUnpack = errors.New("a page does not unpack")
+var errUnpack = errors.New("a page can't be decompressed")
 
 // slackBytes covers the fixed part of a compressed block in its ratio.
 const slackBytes = 1 << 10
@@ -77,14 +77,14 @@ func (u *unpacker) page(buf, src []byte, n int) ([]byte, error) {
 		return nil, nil // some writers compress nothing to nothing
 	}
 	if int64(n) > int64(len(src))*u.ratio+slackBytes {
-		return nil, damaged("a page of [%d] bytes can't unpack to the [%d] that its header says", len(src), n)
+		return nil, damaged("a page of [%d] bytes can't decompress to the [%d] bytes of its header", len(src), n)
 	}
 	out, err := u.unpack(buf, src, n)
 	if err != nil {
-		return nil, damaged("a page of [%d] bytes does not unpack to the [%d] that its header says", len(src), n)
+		return nil, damaged("a page of [%d] bytes does not decompress to the [%d] bytes of its header", len(src), n)
 	}
 	if len(out) != n {
-		return nil, damaged("a page unpacks to [%d] bytes where its header says [%d]", len(out), n)
+		return nil, damaged("a page decompresses to [%d] bytes, but its header says [%d]", len(out), n)
 	}
 	return out, nil
 }

@@ -5,9 +5,9 @@ import (
 	"fmt"
 )
 
-// Damage is a file whose bytes contradict the format or one another.
+// Damage is the error of a file whose bytes violate the format or contradict each other.
 type Damage struct {
-	// Place is where, empty for the file as a whole.
+	// Place is the damaged part, empty for the whole file.
 	Place  string
 	Reason string
 }
@@ -19,7 +19,7 @@ func (e *Damage) Error() string {
 	return e.Place + ": " + e.Reason
 }
 
-// Unsupported is a feature of the format that this package does not read.
+// Unsupported is the error of a feature of the format that this package does not support.
 type Unsupported struct {
 	Place   string
 	Feature string

@@ -16,11 +16,11 @@ type File struct {
 	data int64 // where the footer begins
 }
 
-// RowGroup is some rows of a file.
+// RowGroup is a row group of a file.
 type RowGroup struct {
 	Rows int64
-	// Offset is where the first data page begins: what decides to which split of the file the group
-	// belongs.
+	// Offset is the offset of the first data page. It determines the split of the file that the group
+	// belongs to.
 	Offset int64
 
 	file   *File
@@ -34,7 +34,7 @@ const (
 	magicEncrypted = "PARE"
 )
 
-// Open reads the footer of a file of so many bytes.
+// Open reads the footer of a file of this size.
 func Open(src io.ReaderAt, size int64) (*File, error) {
 	const tail = 8 // the length of the footer, and the magic
 	if size < int64(len(magic))+tail {
@@ -115,7 +115,7 @@ func (f *File) group(m *groupMeta, i int, leaves []*Column) (*RowGroup, error) {
 	return g, nil
 }
 
-// Pages reads the pages of a leaf.
+// Pages returns a reader for the pages of a leaf column.
 func (g *RowGroup) Pages(leaf *Column) (*Pages, error) {
 	p, err := g.pages(leaf)
 	if err != nil {

@@ -208,7 +208,7 @@ func (t *thrift) columnMeta(c *chunkMeta) {
 	})
 }
 
-// The types of pages.
+// The page types.
 const (
 	dataPage       = 0
 	indexPage      = 1

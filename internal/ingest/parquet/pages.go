@@ -13,22 +13,22 @@ import (
 // begin a new page after some megabytes, or after tens of thousands of rows.
 const maxValues = 1 << 28
 
-// Page is the levels and values of a data page.
+// Page contains the levels and values of a data page.
 type Page struct {
-	// Count is how many levels the page has; without repetition, how many rows.
+	// Count is the number of levels of the page. Without repetition, it is the number of rows.
 	Count int
-	// Definitions and Repetitions are the levels; nil: all are the maximum of the column, and all
-	// are 0.
+	// Definitions and Repetitions are the levels. If nil, all definition levels are the maximum of the
+	// column, and all repetition levels are 0.
 	Definitions, Repetitions []byte
-	// Values are those of the levels that have one, or what Indexes refer to.
+	// Values are the values of the levels that have one, or the dictionary that Indexes refer to.
 	Values *Values
-	// Indexes are of the values, if the page has a dictionary: all are below Values.Len.
+	// Indexes are the indexes into the dictionary, if the page has one. All are less than Values.Len.
 	Indexes []uint32
-	// Coded is set for a page with a dictionary, which may have no values.
+	// Coded is set for a dictionary-encoded page, which may have no values.
 	Coded bool
 }
 
-// ValueCount returns how many values the page has, nulls not among them.
+// ValueCount returns the number of values of the page, excluding nulls.
 func (p *Page) ValueCount() int {
 	if p.Coded {
 		return len(p.Indexes)
@@ -54,8 +54,8 @@ type Pages struct {
 	definitions, repetitions []byte
 }
 
-// Next returns the next page that has levels, or io.EOF. The page is valid until the next call, but
-// for the values of dictionaries, which stay.
+// Next returns the next page that has levels, or io.EOF. The page is valid until the next call,
+// except for dictionary values, which remain valid.
 func (p *Pages) Next() (*Page, error) {
 	page, err := p.next()
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -121,9 +121,9 @@ func (h *pageHeader) check() error {
 	known := h.typ == dataPage || h.typ == dictionaryPage || h.typ == dataPageV2
 	switch {
 	case h.packed < 0 || h.unpacked < 0:
-		return damaged("a page has [%d] bytes, unpacked [%d]", h.packed, h.unpacked)
+		return damaged("a page has [%d] bytes, [%d] decompressed", h.packed, h.unpacked)
 	case known && !h.present:
-		return damaged("the header of a page lacks the part of its type")
+		return damaged("the header of a page has no part for its type")
 	case known && h.values < 0:
 		return damaged("a page has [%d] values", h.values)
 	case known && h.values > maxValues:

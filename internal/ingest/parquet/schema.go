@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Type is how values are stored.
+// Type is the physical type of values.
 type Type int32
 
 // The physical types.
@@ -28,10 +28,10 @@ func (t Type) String() string {
 	return names[t]
 }
 
-// Logical is what values stand for, of the annotation of either generation.
+// Logical is the meaning of values, from a converted type or a logical type annotation.
 type Logical uint8
 
-// The annotations. Those not known here are NoLogical.
+// The annotations. Unknown annotations are NoLogical.
 const (
 	NoLogical Logical = iota
 	String
@@ -51,10 +51,10 @@ const (
 	Interval
 )
 
-// Unit is that of times.
+// Unit is the unit of times.
 type Unit uint8
 
-// The units of times.
+// The time units.
 const (
 	Millis Unit = iota
 	Micros
@@ -73,11 +73,11 @@ type Column struct {
 	Signed             bool  // of Integer
 	Children           []*Column
 
-	// MaxDefinition and MaxRepetition are the levels at which the node is there, and at which
-	// another one of it begins.
+	// MaxDefinition and MaxRepetition are the definition level at which the node is present and the
+	// repetition level at which its next element begins.
 	MaxDefinition, MaxRepetition int
 
-	// Of leaves:
+	// For leaves only:
 	Leaf   bool
 	Type   Type
 	Length int // of FixedBytes, in bytes
@@ -85,7 +85,7 @@ type Column struct {
 	parent *Column
 }
 
-// Path is the name of the column with those above it.
+// Path returns the name of the column with the names of its ancestors.
 func (c *Column) Path() string {
 	var names []string
 	for ; c.parent != nil; c = c.parent {
@@ -95,7 +95,8 @@ func (c *Column) Path() string {
 	return strings.Join(names, ".")
 }
 
-// Child returns the child of that name, or nil. Of several the first counts.
+// Child returns the child with this name, or nil. If several have the name, it returns the first
+// one.
 func (c *Column) Child(name string) *Column {
 	for _, child := range c.Children {
 		if child.Name == name {

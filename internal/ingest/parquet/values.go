@@ -28,7 +28,7 @@ func encodingName(e int32) string {
 	return names[e]
 }
 
-// Values are values of one type, those of a page or of a dictionary.
+// Values are values of one type, from a page or a dictionary.
 type Values struct {
 	Len     int
 	Bools   []byte // 0 or 1
@@ -36,8 +36,8 @@ type Values struct {
 	Int64   []int64
 	Floats  []float32
 	Doubles []float64
-	// Bytes holds byte arrays: value i is Bytes[Offsets[i]:Offsets[i+1]], or without Offsets the
-	// i-th Width bytes, of fixed arrays and INT96.
+	// Bytes contains byte arrays. Value i is Bytes[Offsets[i]:Offsets[i+1]]. For fixed-length arrays
+	// and INT96, Offsets is empty and value i is the i-th group of Width bytes.
 	Bytes   []byte
 	Offsets []uint32
 	Width   int

@@ -72,7 +72,7 @@ func TestTuning(t *testing.T) {
 		`{"splitHintSpec":"maxSize"}`:                                                        "[splitHintSpec] must be an object",
 		`{"appendableIndexSpec":"onheap"}`:                                                   "[appendableIndexSpec] must be an object",
 		`{"segmentWriteOutMediumFactory":"tmpFile"}`:                                         "[segmentWriteOutMediumFactory] must be an object",
-		`{"chatHandlerTimeout":"a while"}`:                                                   "[chatHandlerTimeout] in [tuningConfig] is no period",
+		`{"chatHandlerTimeout":"a while"}`:                                                   "[chatHandlerTimeout] in [tuningConfig] is not a period",
 		`{"indexSpec":{"stringDictionaryEncoding":{"type":"frontCoded","bucketSize":6}}}`:    "must be a power of two",
 		`{"indexSpec":{"stringDictionaryEncoding":{"type":"frontCoded","formatVersion":2}}}`: "[formatVersion] in [stringDictionaryEncoding] must be 0 or 1",
 	} {
@@ -306,8 +306,7 @@ func FuzzBatchSpecs(f *testing.F) {
 	})
 }
 
-// Scalars of another JSON type that say the same are taken, as clients of the reference system
-// write them.
+// Scalars of another JSON type that say the same are taken, as clients of Druid write them.
 func TestScalarsOfOtherTypes(t *testing.T) {
 	text := `{"dataSchema":{"dataSource":"d","timestampSpec":{"column":"t"},"dimensionsSpec":{"dimensions":[{"name":7,"createBitmapIndex":"false"}]},
 		"metricsSpec":[{"type":"longSum","name":8,"fieldName":9}],"granularitySpec":{"segmentGranularity":"DAY","rollup":"false"}},

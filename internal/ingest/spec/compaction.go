@@ -9,36 +9,35 @@ import (
 	"github.com/hengedb/henge/internal/querycontext"
 )
 
-// Compaction is what a task of type compact was given: the members of its JSON beside id, context
-// and the like.
+// Compaction is the payload of a task of type compact, without members such as id and context.
 type Compaction struct {
-	// Interval is what is compacted, empty if Segments names it: ids of segments.
+	// Interval is the interval to compact, empty if Segments, the ids of segments, is given instead.
 	Interval chrono.Interval
 	Segments []string
-	// Minor are the segments of the interval that are compacted while the others stay as they are;
-	// nil: all are.
+	// Minor are the segments of the interval to compact while the other segments are kept; nil: all
+	// segments are compacted.
 	Minor []Descriptor
-	// SegmentsHash, if not "", must be that of the segments of the interval.
+	// SegmentsHash, if not "", must be equal to the hash of the segments of the interval.
 	SegmentsHash string
-	// DropExisting also replaces time chunks of the interval that get no rows.
+	// DropExisting also replaces time chunks of the interval that receive no rows.
 	DropExisting bool
-	// Dimensions are the columns to keep; nil: those of the segments.
+	// Dimensions are the columns to keep; nil: the dimensions of the segments.
 	Dimensions *Dimensions
-	// Metrics are the aggregators to have; nil: those of the segments.
+	// Metrics are the aggregators to use; nil: the aggregators of the segments.
 	Metrics []Metric
 	// KeepMetrics says that Metrics was not given.
 	KeepMetrics bool
-	// Transforms are native virtual columns over those of the segments, computed before the Filter,
-	// which is a native one; nil: all rows are kept.
+	// Transforms are native virtual columns over the columns of the segments. They are computed before
+	// the Filter, a native filter; nil: all rows are kept.
 	Transforms []json.RawMessage
 	Filter     json.RawMessage
 	// MovesRows says that one of the transforms computes the time.
 	MovesRows bool
-	// SegmentGranularity, QueryGranularity and Rollup are those wanted; nil: as in the segments.
+	// SegmentGranularity, QueryGranularity and Rollup are the requested values; nil: unchanged.
 	SegmentGranularity, QueryGranularity *chrono.Granularity
 	Rollup                               *bool
 	Tuning                               *Tuning
-	// TuningGiven says that there is a tuningConfig.
+	// TuningGiven says that the task has a tuningConfig.
 	TuningGiven bool
 
 	dimensionText json.RawMessage
@@ -80,7 +79,7 @@ type granularityOptions struct {
 	Rollup  *bool               `json:"rollup"`
 }
 
-// ParseCompaction reads the JSON of a compact task.
+// ParseCompaction parses the JSON of a compact task.
 func ParseCompaction(text json.RawMessage) (*Compaction, error) {
 	var w compactionWire
 	if err := decode("compact", text, &w); err != nil {
@@ -275,10 +274,10 @@ func (c *Compaction) parseSegments(text json.RawMessage) error {
 	return nil
 }
 
-// Transform returns the transformSpec as it was given; nil: there is none.
+// Transform returns the transformSpec as given; nil: there is none.
 func (c *Compaction) Transform() json.RawMessage { return c.transform }
 
-// Fill sets the members that a compact task shows.
+// Fill sets the members that a compact task shows, including defaults.
 func (c *Compaction) Fill(fields map[string]json.RawMessage) error {
 	input := map[string]any{"type": "interval", "interval": c.Interval, "sha256OfSortedSegmentIds": nil}
 	if c.SegmentsHash != "" {

@@ -8,6 +8,7 @@ import (
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/ingest"
+	"github.com/hengedb/henge/internal/ingest/record"
 	"github.com/hengedb/henge/internal/jsontext"
 	"github.com/hengedb/henge/internal/vector"
 )
@@ -16,11 +17,11 @@ import (
 type Dimensions struct {
 	Explicit   []Dimension
 	Exclusions []string
-	// IncludeAll adds what is discovered to the explicit dimensions.
+	// IncludeAll adds discovered columns to the explicit dimensions.
 	IncludeAll bool
-	// Discover gives discovered columns the type of their values; else they are strings.
+	// Discover gives discovered columns the type of their values. Otherwise they are strings.
 	Discover bool
-	// SortByTime says that segments are ordered by time first.
+	// SortByTime says that segments are sorted by time first.
 	SortByTime bool
 }
 
@@ -32,10 +33,10 @@ type Dimension struct {
 	// MultiValue is SORTED_ARRAY, SORTED_SET or ARRAY.
 	MultiValue string
 	Bitmap     bool
-	// Coordinates are the columns that a spatial dimension joins to points where it has no value of
-	// its own.
+	// Coordinates are the columns whose values form the point of a spatial dimension that has no value
+	// of its own.
 	Coordinates []string
-	// CastTo is the type that an auto dimension is held to, "": what its values are.
+	// CastTo is the type that the values of an auto dimension are cast to, "": they are not cast.
 	CastTo string
 }
 
@@ -45,11 +46,11 @@ type dimensionWire struct {
 	MultiValue string `json:"multiValueHandling"`
 	Bitmap     *bool  `json:"createBitmapIndex"`
 	CastTo     string `json:"castToType,omitempty"`
-	// Coordinates are those of a spatial dimension.
+	// Coordinates are the coordinate columns of a spatial dimension.
 	Coordinates []string `json:"dims,omitempty"`
 }
 
-// UnmarshalJSON reads a dimension: a name or an object.
+// UnmarshalJSON parses a dimension: a name or an object.
 func (d *Dimension) UnmarshalJSON(text []byte) error {
 	w := dimensionWire{Type: "string"}
 	if json.Unmarshal(text, &w.Name) != nil {
@@ -64,7 +65,7 @@ func (d *Dimension) UnmarshalJSON(text []byte) error {
 	case "spatial":
 		d.Bitmap, d.Coordinates = true, w.Coordinates
 	case "long", "float", "double":
-	default: // a type that is not known is the default one, as in the reference
+	default: // quirk Q012: a type that is not known is the default one, as in Druid
 		d.Type, d.Bitmap = "string", true
 	}
 	if w.Bitmap != nil {
@@ -118,11 +119,10 @@ func parseDimensions(text json.RawMessage) (Dimensions, error) {
 	return d, nil
 }
 
-// Spatial returns the dimensions that are points, with the columns of their coordinates; nil: there
-// are none.
+// Spatial returns the spatial dimensions with their coordinate columns; nil: there are none.
 func (d *Dimensions) Spatial() map[string][]string { return SpatialOf(d.Explicit) }
 
-// SpatialOf is Dimensions.Spatial of a list.
+// SpatialOf is like Dimensions.Spatial, for a list.
 func SpatialOf(dimensions []Dimension) map[string][]string {
 	var out map[string][]string
 	for _, e := range dimensions {
@@ -136,8 +136,8 @@ func SpatialOf(dimensions []Dimension) map[string][]string {
 	return out
 }
 
-// Made returns the names of the columns that transforms make, as far as they can be read: fields of
-// these names are not seen.
+// Made returns the names of the columns that transforms compute, as far as the transforms can be
+// parsed. Fields with these names are not visible.
 func (s *DataSchema) Made() map[string]bool {
 	made := map[string]bool{}
 	for _, text := range s.Transforms {
@@ -151,8 +151,8 @@ func (s *DataSchema) Made() map[string]bool {
 	return made
 }
 
-// Columns finds the dimensions of rows: the explicit ones and, if the schema leaves them open, what
-// the records have beside. It knows the types of all fields by their values. It is used by one
+// Columns determines the dimensions of rows: the explicit ones and, if the schema is open, the
+// other fields of the records. It tracks the types of the values of all fields. It is used by one
 // goroutine.
 type Columns struct {
 	schema   *DataSchema
@@ -165,7 +165,7 @@ type Columns struct {
 	sparse bool
 }
 
-// NewColumns starts without records.
+// NewColumns returns Columns without records.
 func (s *DataSchema) NewColumns() *Columns {
 	c := &Columns{schema: s, excluded: map[string]bool{s.Time.Column: true, TimeColumn: true}}
 	for _, name := range s.Dimensions.Exclusions {
@@ -185,7 +185,8 @@ func (s *DataSchema) NewColumns() *Columns {
 	return c
 }
 
-// Exclude tells fields that are no dimensions without being named as such.
+// Exclude excludes fields that are not dimensions, although the schema does not list them as
+// exclusions.
 func (c *Columns) Exclude(names ...string) {
 	for _, name := range names {
 		c.excluded[name] = true
@@ -202,8 +203,8 @@ type formatWire struct {
 	} `json:"flattenSpec"`
 }
 
-// DropsNulls reports whether a format doesn't find a field in a record in which it is null: JSON
-// without a flattenSpec, unless it is told to keep them.
+// DropsNulls reports whether a format omits fields that are null in a record, as JSON without a
+// flattenSpec does unless it is configured to keep them.
 func DropsNulls(format json.RawMessage) bool {
 	var w formatWire
 	// What is wrong with it is said where it is read.
@@ -220,8 +221,8 @@ func (w *formatWire) dropsNulls() bool {
 	return w.Flatten == nil
 }
 
-// Name tells the fields that the flattenSpec of a format names: they are dimensions also where
-// their values are nested. Those that the format drops are none.
+// Name registers the fields that the flattenSpec of a format names. They are dimensions even if
+// their values are nested. Fields that the format drops are not registered.
 func (c *Columns) Name(format json.RawMessage) {
 	var w formatWire
 	if json.Unmarshal(format, &w) != nil {
@@ -244,27 +245,27 @@ func (c *Columns) Name(format json.RawMessage) {
 	}
 }
 
-// Add learns from a record that became a row, as the format flattened it.
-func (c *Columns) Add(o *ingest.Object) { c.shape.Add(o) }
+// Add learns from a record that became a row, after the flattenSpec.
+func (c *Columns) Add(o *record.Object) { c.shape.Add(o) }
 
-// Shape returns what is learnt, to be learnt on.
+// Shape returns the shape learned so far. The caller may add to it.
 func (c *Columns) Shape() *ingest.Shape { return &c.shape }
 
-// Merge adds what other columns have learnt from records that come after those of c.
+// Merge adds what other has learned from records that come after the records of c.
 func (c *Columns) Merge(other *Columns) { c.shape.Merge(&other.shape) }
 
-// Fields returns the names of all fields met, in the order in which they were.
+// Fields returns the names of all fields, in the order of their first occurrence.
 func (c *Columns) Fields() []string { return c.shape.Names() }
 
-// SomeNumbers reports whether values of a field are numbers, or texts of which the first is one, as
-// in formats without types. The texts of a field are else sketches.
+// SomeNumbers reports whether values of a field are numbers, or strings of which the first is a
+// number, as in untyped formats. Otherwise the strings of the field are sketches.
 func (c *Columns) SomeNumbers(name string) bool {
 	k := c.shape.Of(name)
 	return k != nil && (k.Longs+k.Doubles+k.Booleans+k.Numerals > 0 || k.Texts == 0)
 }
 
-// SingleType is the type of the values of a field that are neither lists nor objects, or of the
-// elements of lists if there is nothing else. Of numbers and texts it is DOUBLE: that of the
+// SingleType returns the type of the scalar values of a field, or the type of the elements of its
+// lists if it has no scalar values. For a mix of numbers and strings it is DOUBLE, the type of the
 // numbers.
 func (c *Columns) SingleType(name string) expr.Type {
 	k := c.shape.Of(name)
@@ -283,8 +284,8 @@ func (c *Columns) SingleType(name string) expr.Type {
 	return expr.Of(expr.Varchar)
 }
 
-// TypeOf returns the type in which the values of a field can be computed with: numbers, text,
-// multi-value text for lists, JSON for what is nested.
+// TypeOf returns the type in which expressions process the values of a field: a numeric type,
+// string, multi-value string for lists, or JSON for nested values.
 func (c *Columns) TypeOf(name string) expr.Type {
 	k := c.shape.Of(name)
 	switch {
@@ -330,8 +331,8 @@ func discovered(name string, k *ingest.Kinds) Dimension {
 	return d
 }
 
-// List returns the dimensions of the records so far. Logical have the types that values were found
-// to be of, physical are what they are stored as.
+// List returns the dimensions of the records so far. logical has the types of the values, physical
+// the storage types.
 func (c *Columns) List() (logical, physical []Dimension) {
 	d := &c.schema.Dimensions
 	explicit := map[string]bool{}
@@ -370,8 +371,7 @@ func (c *Columns) finds(name string, k *ingest.Kinds) bool {
 	return !onlyNested(k) && !(c.sparse && isEmpty(k))
 }
 
-// FixedType returns the type of the dimension's column where that does not depend on values; false:
-// it does.
+// FixedType returns the type of the dimension's column. ok is false if the type depends on values.
 func (d Dimension) FixedType() (t expr.Type, ok bool) {
 	switch d.Type {
 	case "long":
@@ -388,7 +388,8 @@ func (d Dimension) FixedType() (t expr.Type, ok bool) {
 	return expr.Type{}, false
 }
 
-// ColumnType returns the type that a dimension's column has: for auto ones by the values met.
+// ColumnType returns the type of the column of a dimension. For an auto dimension, it follows from
+// the values so far.
 func (c *Columns) ColumnType(d Dimension) expr.Type {
 	if t, ok := d.FixedType(); ok {
 		return t
@@ -406,9 +407,9 @@ func (c *Columns) ColumnType(d Dimension) expr.Type {
 	return expr.MultiString
 }
 
-// StoredType returns the type that segments get: where values are of several kinds, which
-// ColumnType calls JSON, the one that holds them all. A json dimension is shown as the one kind of
-// value that it has, if that is neither list nor object.
+// StoredType returns the type of the column in segments. If the values have several types, for
+// which ColumnType returns JSON, StoredType returns the type that represents all of them. A json
+// dimension is shown with the single type of its values, if they are neither lists nor objects.
 func (c *Columns) StoredType(d Dimension) expr.Type {
 	t, k := c.ColumnType(d), c.shape.Of(d.Name)
 	switch {

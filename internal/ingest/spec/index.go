@@ -11,17 +11,16 @@ import (
 	"github.com/hengedb/henge/internal/jsontext"
 )
 
-// Index is the spec of a batch load: a task of type index_parallel or index (spec/ingestion.md,
-// section 11).
+// Index is the spec of batch ingestion: a task of type index_parallel or index (docs/ingestion.md).
 type Index struct {
 	Schema *DataSchema
-	// Source and Format are those of the ioConfig; Format is nil where the source needs none.
-	// SourceText and FormatText are their JSON.
+	// Source and Format are the input source and format of the ioConfig. Format is nil if the source
+	// needs none. SourceText and FormatText are their JSON.
 	Source                 ingest.Source
 	Format                 ingest.Format
 	SourceText, FormatText json.RawMessage
-	// Append adds to what is there; DropExisting also replaces time chunks of the intervals that get
-	// no rows.
+	// Append adds to the existing data. DropExisting also replaces time chunks of the intervals that
+	// receive no rows.
 	Append, DropExisting bool
 	Tuning               *Tuning
 
@@ -39,7 +38,7 @@ type ioWire struct {
 	DropExisting bool            `json:"dropExisting"`
 }
 
-// ParseIndex reads the [spec] of a task of type kind: index_parallel or index.
+// ParseIndex parses the [spec] of a task of type kind: index_parallel or index.
 func ParseIndex(kind string, text json.RawMessage) (*Index, error) {
 	var w struct {
 		DataSchema json.RawMessage `json:"dataSchema"`
@@ -134,8 +133,8 @@ func (x *Index) check() error {
 	return err
 }
 
-// Chunks returns the granularity of the segments: the segmentGranularity, or of an arbitrary
-// granularitySpec the one whose buckets its intervals are, by name if it has one.
+// Chunks returns the granularity of the segments: the segmentGranularity or, for an arbitrary
+// granularitySpec, the granularity whose buckets are its intervals, as a named one if possible.
 func (x *Index) Chunks() (chrono.Granularity, error) {
 	g := &x.Schema.Granularity
 	if !g.Arbitrary {
@@ -156,7 +155,7 @@ func bucketsOf(g chrono.Granularity, intervals []chrono.Interval) bool {
 	return !slices.ContainsFunc(intervals, func(iv chrono.Interval) bool { return g.Bucket(iv.Start) != iv })
 }
 
-// Fill returns the spec with the defaults of all members.
+// Fill returns the spec with defaults for all members.
 func (x *Index) Fill() (json.RawMessage, error) {
 	io := map[string]json.RawMessage{}
 	if err := json.Unmarshal(x.ioText, &io); err != nil {

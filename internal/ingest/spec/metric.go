@@ -18,14 +18,16 @@ var numbers = map[string]expr.Base{
 type number struct {
 	Field string
 	Type  expr.Base
-	// Sketch says that it may hold sketches instead, Filtered that only some rows count.
+	// Sketch says that the field may contain sketches instead of numbers, Filtered that the aggregator
+	// reads only some rows.
 	Sketch, Filtered bool
 }
 
 // numberSketches are the aggregators of sketches of numbers.
 var numberSketches = map[string]bool{"quantilesDoublesSketch": true, "KllDoublesSketch": true, "KllFloatsSketch": true}
 
-// Numbers returns the fields that an aggregator, or the one that it filters for, takes as numbers.
+// Numbers returns the fields that an aggregator, or its inner aggregator if it is filtered, reads
+// as numbers.
 func (m Metric) Numbers() []number {
 	var w struct {
 		Type       string          `json:"type"`
@@ -53,8 +55,8 @@ func (m Metric) Numbers() []number {
 	return nil
 }
 
-// Number returns the field of an aggregator of one number, and its type; false: it is another
-// aggregator.
+// Number returns the field and the type of an aggregator of a single number. ok is false for other
+// aggregators.
 func (m Metric) Number() (field string, typ expr.Base, ok bool) {
 	var w struct {
 		Type      string `json:"type"`

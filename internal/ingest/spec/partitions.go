@@ -10,21 +10,22 @@ import (
 )
 
 // Partitions is a partitionsSpec: how the rows of a time chunk are divided into segments
-// (spec/ingestion.md, section 13).
+// (docs/ingestion.md).
 type Partitions struct {
 	// Type is dynamic, hashed, range or single_dim.
 	Type string
-	// TargetRows is about how many rows a segment gets, MaxRows the most; 0: not given. Hashed and
-	// range partitions have one of them at most.
+	// TargetRows is the approximate number of rows per segment, MaxRows the maximum; 0: not given.
+	// Hashed and range partitions have at most one of them.
 	TargetRows, MaxRows int64
-	// MaxTotalRows bounds the rows that are not yet published; 0: not given. Shown, and of no effect
-	// where a task publishes once.
+	// MaxTotalRows is the maximum number of unpublished rows; 0: not given. It is shown, but has no
+	// effect in tasks that publish once.
 	MaxTotalRows int64
-	// Shards is the number of hashed partitions; 0: it follows from the rows.
+	// Shards is the number of hashed partitions; 0: it is derived from the number of rows.
 	Shards int
-	// Dimensions are those divided by; of hashed partitions none means all.
+	// Dimensions are the partition dimensions. For hashed partitions, an empty list means all
+	// dimensions.
 	Dimensions []string
-	// Grouped is assumeGrouped.
+	// Grouped is the member assumeGrouped.
 	Grouped bool
 }
 
@@ -34,7 +35,7 @@ const (
 	maxShards = 100_000
 )
 
-// Rows returns how many rows a segment should get.
+// Rows returns the target number of rows per segment.
 func (p *Partitions) Rows() int {
 	rows := int64(defaultRowsPerSegment)
 	switch {
@@ -48,8 +49,8 @@ func (p *Partitions) Rows() int {
 	return int(min(rows, math.MaxInt32))
 }
 
-// Perfect reports whether all rows of equal dimensions come to one segment, which is what
-// forceGuaranteedRollup asks for.
+// Perfect reports whether all rows with equal dimensions are written to one segment, which
+// forceGuaranteedRollup requires.
 func (p *Partitions) Perfect() bool { return p.Type != "dynamic" }
 
 func (p *Partitions) ranges() bool { return p.Type == "range" || p.Type == "single_dim" }
@@ -68,7 +69,7 @@ type partitionsWire struct {
 	OldMax     *integer `json:"maxPartitionSize"`
 }
 
-// UnmarshalJSON reads and checks a partitionsSpec.
+// UnmarshalJSON parses and validates a partitionsSpec.
 func (p *Partitions) UnmarshalJSON(text []byte) error {
 	var w partitionsWire
 	if err := decode("partitionsSpec", text, &w); err != nil {

@@ -11,16 +11,16 @@ import (
 	"github.com/hengedb/henge/internal/jsontext"
 )
 
-// DataSchema says how records become rows. It is immutable.
+// DataSchema defines how records are converted to rows. It is immutable.
 type DataSchema struct {
 	DataSource string
 	Time       Timestamp
 	Dimensions Dimensions
-	// Metrics are the aggregators of the metricsSpec, as they are on the wire.
+	// Metrics are the aggregators of the metricsSpec, in their JSON form.
 	Metrics     []Metric
 	Granularity Granularity
-	// Transforms are the transforms and Filter the filter of the transformSpec, as they are on the
-	// wire; Filter may be nil.
+	// Transforms are the transforms and Filter is the filter of the transformSpec, in their JSON form.
+	// Filter may be nil.
 	Transforms []json.RawMessage
 	Filter     json.RawMessage
 }
@@ -28,7 +28,7 @@ type DataSchema struct {
 // Metric is an aggregator.
 type Metric struct {
 	Name string
-	// Inputs are the fields that it reads, as far as they are named.
+	// Inputs are the fields that it reads and names explicitly.
 	Inputs []string
 	Wire   json.RawMessage
 }
@@ -37,19 +37,20 @@ type Metric struct {
 type Granularity struct {
 	Segment, Query chrono.Granularity
 	Rollup         bool
-	// Arbitrary says that the intervals given are the time chunks.
+	// Arbitrary says that Given are the time chunks.
 	Arbitrary bool
-	// Given are the intervals as they were given.
+	// Given are the intervals in the order and form in which they were given.
 	Given []chrono.Interval
-	// Intervals are those that rows must lie in; nil: any.
+	// Intervals are the intervals that may contain rows; nil: any.
 	Intervals []chrono.Interval
 }
 
-// MaxColumns bounds the dimensions and metrics of a schema, as many as fields are discovered.
+// MaxColumns is the maximum number of dimensions and metrics of a schema. It is equal to the
+// maximum number of discovered fields.
 const MaxColumns = ingest.MaxShapeFields
 
-// Parse reads a dataSchema. An absent one is that of the sampler: column timestamp, all else as
-// strings.
+// Parse parses a dataSchema. If it is absent, Parse returns the default of the sampler: the time in
+// column timestamp, and all other columns as strings.
 func Parse(text json.RawMessage) (*DataSchema, error) {
 	var w struct {
 		DataSource  string          `json:"dataSource"`
@@ -133,7 +134,7 @@ const TimeColumn = "__time"
 
 type metricWire Metric
 
-// UnmarshalJSON reads what is needed here of an aggregator.
+// UnmarshalJSON parses the members of an aggregator that are needed here.
 func (m *metricWire) UnmarshalJSON(text []byte) error {
 	var w struct {
 		Name       string          `json:"name"`
@@ -178,7 +179,7 @@ func parseGranularity(text json.RawMessage) (Granularity, error) {
 	if err := decode("granularitySpec", text, &w); err != nil {
 		return g, err
 	}
-	g.Arbitrary = strings.EqualFold(w.Type, "arbitrary") // any other type is uniform, as in the reference
+	g.Arbitrary = strings.EqualFold(w.Type, "arbitrary") // quirk Q012: any other type is uniform, as in Druid
 	g.Segment, g.Query = w.Segment, w.Query
 	if w.Rollup != nil {
 		g.Rollup = *w.Rollup

@@ -8,11 +8,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hengedb/henge/internal/fault"
-	"github.com/hengedb/henge/internal/ingest"
+	"github.com/hengedb/henge/internal/ingest/record"
 )
 
-func object(pairs ...any) *ingest.Object {
-	o := &ingest.Object{}
+func object(pairs ...any) *record.Object {
+	o := &record.Object{}
 	for i := 0; i < len(pairs); i += 2 {
 		o.Add(pairs[i].(string), pairs[i+1])
 	}
@@ -50,7 +50,7 @@ func TestTimes(t *testing.T) {
 }
 
 func TestDiscovery(t *testing.T) {
-	records := []*ingest.Object{
+	records := []*record.Object{
 		object("t", int64(1), "k", "a", "n", int64(1), "d", int64(1), "mixed", int64(1), "l", []any{"x"}, "nums", []any{int64(1), 2.5}, "o", object("y", int64(1)), "b", true, "m_in", int64(1)),
 		object("t", int64(2), "d", 1.5, "mixed", "text", "new", nil),
 	}

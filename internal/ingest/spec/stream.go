@@ -10,15 +10,15 @@ import (
 	"github.com/hengedb/henge/internal/timeline"
 )
 
-// Stream is the specification of a supervisor that reads a stream (spec/streaming.md, section 2).
-// It is immutable.
+// Stream is the specification of a supervisor that reads a stream (docs/streaming.md). It is
+// immutable.
 type Stream struct {
-	// Type is that of the stream.
+	// Type is the type of the stream.
 	Type   string
 	Schema *DataSchema
 	IO     *StreamIO
 	Tuning *StreamTuning
-	// Context is for its tasks; nil: there is none.
+	// Context is the context of its tasks; nil: there is none.
 	Context   json.RawMessage
 	Suspended bool
 
@@ -36,8 +36,8 @@ type streamWire struct {
 	Suspended bool            `json:"suspended"`
 }
 
-// ParseStream reads the specification of a supervisor that reads streams of a type. Its parts are
-// in [spec], or at the top.
+// ParseStream parses the specification of a supervisor that reads streams of a type. Its parts are
+// in [spec] or at the top level.
 func ParseStream(kind string, text json.RawMessage) (*Stream, error) {
 	class := supervisorClass(kind, "SupervisorSpec")
 	var w streamWire
@@ -163,7 +163,7 @@ func (s *DataSchema) show() (json.RawMessage, error) {
 	return jsontext.Marshal(w)
 }
 
-// ID is the given id, or the name of the datasource.
+// ID returns the given id, or the name of the datasource.
 func (s *Stream) ID() string {
 	if s.id != nil {
 		return *s.id
@@ -171,21 +171,21 @@ func (s *Stream) ID() string {
 	return s.Schema.DataSource
 }
 
-// Suspend returns the specification with the flag.
+// Suspend returns the specification with the flag set to on.
 func (s *Stream) Suspend(on bool) *Stream {
 	next := *s
 	next.Suspended = on
 	return &next
 }
 
-// WithTasks returns the specification with another number of groups.
+// WithTasks returns the specification with another number of task groups.
 func (s *Stream) WithTasks(n int) *Stream {
 	next := *s
 	next.IO = s.IO.WithTasks(n)
 	return &next
 }
 
-// WithID returns the specification as that of another supervisor, which reads a part of the stream
+// WithID returns the specification for another supervisor, which reads a bounded part of the stream
 // once.
 func (s *Stream) WithID(id string, bounds *Bounds, tasks int) *Stream {
 	next := *s
@@ -195,8 +195,8 @@ func (s *Stream) WithID(id string, bounds *Bounds, tasks int) *Stream {
 	return &next
 }
 
-// MarshalJSON writes the specification with the defaults of all members: its parts in [spec] and at
-// the top.
+// MarshalJSON returns the specification with defaults for all members, with its parts both in
+// [spec] and at the top level.
 func (s *Stream) MarshalJSON() ([]byte, error) {
 	type parts struct {
 		Schema json.RawMessage `json:"dataSchema"`
@@ -215,7 +215,7 @@ func (s *Stream) MarshalJSON() ([]byte, error) {
 	}{s.Type, s.id, parts{s.schema, s.IO, s.Tuning}, s.schema, s.Tuning, s.IO, s.Context, s.Suspended})
 }
 
-// InContext reads a member of the context of tasks.
+// InContext reads a member of the context of the tasks.
 func InContext[T any](context json.RawMessage, name string) (value T, ok bool) {
 	var members map[string]json.RawMessage
 	if absent(context) || json.Unmarshal(context, &members) != nil || absent(members[name]) {

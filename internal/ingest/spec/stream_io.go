@@ -2,14 +2,16 @@ package spec
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/hengedb/henge/internal/chrono"
-	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/ingest"
+	"github.com/hengedb/henge/internal/javaregex"
 	"github.com/hengedb/henge/internal/jsontext"
 	"github.com/hengedb/henge/internal/stream"
 )
@@ -29,26 +31,28 @@ type StreamIO struct {
 	Stream stream.Config
 	// Format is the inputFormat; nil: there is none.
 	Format json.RawMessage
-	// Replicas are read by as many tasks alike, Tasks is how many groups share the partitions.
+	// Replicas is the number of tasks that read the same records. Tasks is the number of groups that
+	// share the partitions.
 	Replicas, Tasks int
-	// TaskMillis is how long a task reads; StartDelay, Period and Completion are those of the
+	// TaskMillis is how long a task reads. StartDelay, Period and Completion are the times of the
 	// supervisor, in milliseconds.
 	TaskMillis, StartDelay, Period, Completion int64
 	PollMillis                                 int64
-	// Earliest says to begin at the first record where no offsets are stored.
+	// Earliest says to begin at the first record if no offsets are stored.
 	Earliest bool
-	// Late and Early bound the times of rows relative to when a task is made, LateStart absolutely;
-	// nil: they don't.
+	// Late and Early limit the times of rows relative to the creation time of the task, LateStart
+	// limits them absolutely; nil: no limit.
 	Late, Early, LateStart *int64
 	Scaler                 *Scaler
 	Idle                   *Idle
-	// StopTasks is how many groups roll over at once; 0: all.
+	// StopTasks is the number of groups that roll over at the same time; 0: all.
 	StopTasks int
-	// TimeLag says to measure lag in milliseconds, too.
+	// TimeLag says to measure the lag in milliseconds as well.
 	TimeLag bool
-	// Priorities are replicas by the priority of servers; nil: it does not matter.
-	Priorities map[string]int
-	// Bounds are where a stream is read from and to, once; nil: it has no end.
+	// Priorities are the numbers of replicas by their priority for queries; nil: replicas have no
+	// priorities.
+	Priorities map[int]int
+	// Bounds are the start and the end of a bounded read; nil: the stream has no end.
 	Bounds *Bounds
 
 	wire ioShown
@@ -90,7 +94,7 @@ type ioGiven struct {
 	StopTasks     *integer                   `json:"stopTaskCount"`
 	TimeLag       bool                       `json:"emitTimeLagMetrics"`
 	LagAggregator json.RawMessage            `json:"lagAggregator"`
-	Priorities    map[string]int             `json:"serverPriorityToReplicas"`
+	Priorities    map[string]integer         `json:"serverPriorityToReplicas"`
 	Bounds        *Bounds                    `json:"boundedStreamConfig"`
 	Endpoint      *string                    `json:"endpoint"`
 	FetchDelay    *integer                   `json:"fetchDelayMillis"`
@@ -138,7 +142,7 @@ type ioCommon struct {
 	Idle          *Idle           `json:"idleConfig"`
 	StopTasks     *integer        `json:"stopTaskCount"`
 	LagAggregator json.RawMessage `json:"lagAggregator,omitempty"`
-	Priorities    map[string]int  `json:"serverPriorityToReplicas,omitempty"`
+	Priorities    map[int]int     `json:"serverPriorityToReplicas,omitempty"`
 	Bounds        *Bounds         `json:"boundedStreamConfig,omitempty"`
 	Stream        string          `json:"stream"`
 	EarliestToo   bool            `json:"useEarliestSequenceNumber"`
@@ -190,18 +194,41 @@ func parseStreamIO(kind, dataSource string, text json.RawMessage) (*StreamIO, er
 			io.Tasks = s.Min
 		}
 	}
-	io.Priorities, io.Bounds, io.TimeLag = g.Priorities, g.Bounds, g.TimeLag
-	if g.Priorities != nil {
-		sum := 0
-		for _, n := range g.Priorities {
-			sum += n
-		}
-		if sum != io.Replicas {
-			return nil, refused(class, "serverPriorityToReplicas has [%d] replicas and replicas is [%d]; they must be the same", sum, io.Replicas)
-		}
+	io.Bounds, io.TimeLag = g.Bounds, g.TimeLag
+	if err := io.parsePriorities(class, &g); err != nil {
+		return nil, err
 	}
 	io.show(kind, &g)
 	return io, nil
+}
+
+// parsePriorities reads how many replicas have which priority. Their number is that of the replicas
+// if that is not given.
+func (io *StreamIO) parsePriorities(class string, g *ioGiven) error {
+	if g.Priorities == nil {
+		return nil
+	}
+	sum := 0
+	io.Priorities = make(map[int]int, len(g.Priorities))
+	for _, text := range slices.Sorted(maps.Keys(g.Priorities)) {
+		priority, err := strconv.Atoi(text)
+		replicas := int64(g.Priorities[text])
+		switch {
+		case err != nil:
+			return refused(class, "Found invalid priority[%s] in serverPriorityToReplicas. Priorities must be whole numbers.", text)
+		case replicas < 0:
+			return refused(class, "Found invalid server replica[%d] for priority[%d] in serverPriorityToReplicas. Replicas must be >= 0.",
+				replicas, priority)
+		}
+		io.Priorities[priority] = within(replicas)
+		sum += within(replicas)
+	}
+	if g.Replicas != nil && io.Replicas != sum {
+		return refused(class, "Configured replicas[%d] does not match the sum of replicas[%d] specified in serverPriorityToReplicas. "+
+			"To avoid ambiguity, consider removing [ioConfig.replicas] in favor of [ioConfig.serverPriorityToReplicas].", io.Replicas, sum)
+	}
+	io.Replicas = sum
+	return nil
 }
 
 func deref(n *integer, usual integer) integer {
@@ -237,7 +264,7 @@ func (io *StreamIO) parseStream(kind, dataSource string, g *ioGiven) error {
 		case g.Topic != nil:
 			config.Name = *g.Topic
 		default:
-			if _, err := expr.CompileLines(*g.Pattern, "topicPattern", patternTime); err != nil {
+			if _, err := javaregex.CompileLines(*g.Pattern, "topicPattern", patternTime); err != nil {
 				return refused(class, "topicPattern [%s] is not a regular expression", *g.Pattern)
 			}
 			config.Pattern = *g.Pattern
@@ -268,8 +295,8 @@ func (io *StreamIO) parseFormat(g *ioGiven) error {
 	return CheckStreamFormat(g.Format)
 }
 
-// CheckStreamFormat tests an inputFormat of a stream: one of records, or one that has formats of
-// parts of records.
+// CheckStreamFormat checks an inputFormat of a stream, which may be a format of records or a format
+// that contains formats of parts of records.
 func CheckStreamFormat(text json.RawMessage) error {
 	var w struct {
 		Type  string          `json:"type"`
@@ -382,7 +409,7 @@ func (io *StreamIO) show(kind string, g *ioGiven) {
 	}
 }
 
-// Source names what is read: a topic, a pattern of topics or a stream.
+// Source returns the name of what is read: a topic, a topic pattern or a stream.
 func (io *StreamIO) Source() string {
 	if io.Stream.Pattern != "" {
 		return io.Stream.Pattern
@@ -390,14 +417,14 @@ func (io *StreamIO) Source() string {
 	return io.Stream.Name
 }
 
-// WithTasks returns the ioConfig with another number of groups.
+// WithTasks returns the ioConfig with another number of task groups.
 func (io *StreamIO) WithTasks(n int) *StreamIO {
 	next := *io
 	next.Tasks, next.wire.Tasks = n, int64(n)
 	return &next
 }
 
-// MarshalJSON writes the ioConfig with the defaults of all members.
+// MarshalJSON returns the ioConfig with defaults for all members.
 func (io *StreamIO) MarshalJSON() ([]byte, error) {
 	common, err := jsontext.Marshal(io.wire.ioCommon)
 	if err != nil {

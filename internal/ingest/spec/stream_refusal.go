@@ -11,8 +11,8 @@ import (
 	"github.com/hengedb/henge/internal/jsontext"
 )
 
-// The interface names what refuses a part of a supervisor's specification by these names, which
-// scripts look for.
+// The names of the classes that reject a part of a supervisor's specification in Druid. Errors
+// contain them, because scripts look for them.
 const (
 	dataSchemaClass = "org.apache.druid.segment.indexing.DataSchema"
 	dimensionsClass = "org.apache.druid.data.input.impl.DimensionsSpec"
@@ -98,7 +98,7 @@ func (p *periods) length(name string, text *string, usual string) duration {
 	return duration(millis)
 }
 
-// String is the length in seconds, as PT3600S.
+// String returns the length in seconds, as PT3600S.
 func (d duration) String() string {
 	millis, sign := int64(d), ""
 	if millis < 0 {
@@ -110,7 +110,7 @@ func (d duration) String() string {
 	return fmt.Sprintf("PT%s%d.%03dS", sign, millis/1000, millis%1000)
 }
 
-// MarshalText is String.
+// MarshalText returns String.
 func (d duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
 
 // optional is length for one that may be left out; nil: it was.

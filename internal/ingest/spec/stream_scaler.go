@@ -6,24 +6,24 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// The strategies of an autoScalerConfig. Rate is the rule of this system: as many tasks as the rate
-// of records and the lag need (docs/streaming.md).
+// The strategies of an autoScalerConfig. Rate is specific to Henge: it computes the number of tasks
+// from the rate of records and the lag (docs/streaming.md).
 const (
 	LagBased  = "lagBased"
 	CostBased = "costBased"
 	RateBased = "rateBased"
 )
 
-// Scaler is an autoScalerConfig: how the number of task groups follows the load.
+// Scaler is an autoScalerConfig, which adapts the number of task groups to the load.
 type Scaler struct {
 	Enabled  bool
 	Strategy string
 	Min, Max int
 	Start    *int
-	// Frequency is the least time between two changes; UpDelay and DownDelay are those of one
-	// direction. All are in milliseconds.
+	// Frequency is the minimum time between two changes. UpDelay and DownDelay are the minimum times
+	// for one direction. All are in milliseconds.
 	Frequency, UpDelay, DownDelay int64
-	// StopRatio is which part of the groups roll over at once; 0: it does not say.
+	// StopRatio is the fraction of the groups that roll over at the same time; 0: not given.
 	StopRatio float64
 	Lag       LagScaler
 	Cost      CostScaler
@@ -32,7 +32,7 @@ type Scaler struct {
 	shown json.RawMessage
 }
 
-// LagScaler has the members of strategy lagBased.
+// LagScaler contains the members of strategy lagBased.
 type LagScaler struct {
 	CollectionInterval, CollectionRange int64
 	StartDelay, ActionPeriod            int64
@@ -43,7 +43,7 @@ type LagScaler struct {
 	Aggregate string
 }
 
-// CostScaler has the members of strategy costBased.
+// CostScaler contains the members of strategy costBased.
 type CostScaler struct {
 	ActionPeriod          int64
 	LagWeight, IdleWeight float64
@@ -53,14 +53,14 @@ type CostScaler struct {
 	HighLagFactor         float64
 }
 
-// RateScaler has the members of strategy rateBased.
+// RateScaler contains the members of strategy rateBased.
 type RateScaler struct {
 	ActionPeriod int64
-	// Recovery is in what time a lag should be gone, in milliseconds.
+	// Recovery is the time in which a lag should be caught up, in milliseconds.
 	Recovery int64
-	// Rate is how many records a second one task reads; 0: as many as were seen.
+	// Rate is the number of records per second that one task reads; 0: it is measured.
 	Rate float64
-	// Band is by what part the need may differ before anything changes.
+	// Band is the fraction by which the required number of tasks may differ without a change.
 	Band float64
 }
 
@@ -275,7 +275,7 @@ func joinObjects(a, b json.RawMessage) json.RawMessage {
 	return append(append(a[:len(a)-1:len(a)-1], ','), b[1:]...)
 }
 
-// MarshalJSON writes the config with the defaults of all members of its strategy.
+// MarshalJSON returns the config with defaults for all members of its strategy.
 func (s *Scaler) MarshalJSON() ([]byte, error) { return s.shown, nil }
 
 // millis is length for one that may also be given as a number of milliseconds.

@@ -16,24 +16,24 @@ import (
 // taskPrefix begins the types of tasks that read streams: index_kafka.
 const taskPrefix = "index_"
 
-// StreamTaskType is the type of the tasks that read streams of a type.
+// StreamTaskType returns the type of the tasks that read streams of a type.
 func StreamTaskType(kind string) string { return taskPrefix + kind }
 
-// StreamTask is a task that reads a stream (spec/streaming.md, section 7).
+// StreamTask is a task that reads a stream (docs/streaming.md).
 type StreamTask struct {
 	ID string
-	// Supervisor is the id of the supervisor that made it.
+	// Supervisor is the id of the supervisor that created the task.
 	Supervisor string
 	Schema     *DataSchema
 	Tuning     *StreamTuning
 	IO         chat.TaskIO
-	// Context is what the supervisor's specification gives to tasks; checkpoints are in IO.
+	// Context is the task context of the supervisor's specification. Checkpoints are in IO.
 	Context map[string]json.RawMessage
 
 	schema json.RawMessage
 }
 
-// NewStreamTask returns a task of a specification. Its context is that of the specification.
+// NewStreamTask returns a task of a specification, with the context of the specification.
 func NewStreamTask(s *Stream, id string, io chat.TaskIO) (*StreamTask, error) {
 	t := &StreamTask{ID: id, Supervisor: s.ID(), Schema: s.Schema, Tuning: s.Tuning, IO: io, Context: map[string]json.RawMessage{},
 		schema: s.schema}
@@ -45,10 +45,10 @@ func NewStreamTask(s *Stream, id string, io chat.TaskIO) (*StreamTask, error) {
 	return t, nil
 }
 
-// Type is the type of the task.
+// Type returns the type of the task.
 func (t *StreamTask) Type() string { return StreamTaskType(t.IO.Stream.Type) }
 
-// Group is the id of the group that all tasks of the supervisor are of.
+// Group returns the id of the group of all tasks of the supervisor.
 func (t *StreamTask) Group() string { return t.Type() + "_" + t.Supervisor }
 
 type taskWire struct {
@@ -61,6 +61,7 @@ type taskWire struct {
 	Schema     json.RawMessage            `json:"dataSchema"`
 	Tuning     json.RawMessage            `json:"tuningConfig"`
 	IO         taskIOWire                 `json:"ioConfig"`
+	Priority   *int                       `json:"serverPriority,omitempty"`
 	Context    map[string]json.RawMessage `json:"context"`
 }
 
@@ -93,7 +94,7 @@ type taskIOWire struct {
 	Follows         []stream.Partition         `json:"follows,omitempty"`
 }
 
-// The members of a task's context that are its own.
+// The members of a task's context that belong to the task itself.
 const (
 	checkpointsKey = "checkpoints"
 	lineageKey     = "useLineageBasedSegmentAllocation"
@@ -101,7 +102,7 @@ const (
 	chunkLockKey   = "forceTimeChunkLock"
 )
 
-// MarshalJSON writes the payload.
+// MarshalJSON returns the payload.
 func (t *StreamTask) MarshalJSON() ([]byte, error) {
 	tuning, err := jsontext.Marshal(t.Tuning.ofTask())
 	if err != nil {
@@ -109,7 +110,8 @@ func (t *StreamTask) MarshalJSON() ([]byte, error) {
 	}
 	w := taskWire{
 		Type: t.Type(), ID: t.ID, Group: t.Group(), Supervisor: t.Supervisor, DataSource: t.Schema.DataSource,
-		Resource: taskResource{t.IO.Sequence, 1}, Schema: t.schema, Tuning: tuning, IO: t.wireIO(), Context: map[string]json.RawMessage{},
+		Resource: taskResource{t.IO.Sequence, 1}, Schema: t.schema, Tuning: tuning, IO: t.wireIO(), Priority: t.IO.ServerPriority,
+		Context: map[string]json.RawMessage{},
 	}
 	for _, name := range []string{lineageKey, handoffKey, chunkLockKey} {
 		w.Context[name] = json.RawMessage("true")
@@ -168,7 +170,7 @@ func instant(at *int64) *string {
 	return &text
 }
 
-// ParseStreamTask reads the payload of a task that reads a stream.
+// ParseStreamTask parses the payload of a task that reads a stream.
 func ParseStreamTask(text json.RawMessage) (*StreamTask, error) {
 	var w struct {
 		taskWire
@@ -179,7 +181,7 @@ func ParseStreamTask(text json.RawMessage) (*StreamTask, error) {
 	}
 	kind, ok := strings.CutPrefix(w.Type, taskPrefix)
 	if !ok || taskTuningTypes[kind] == "" {
-		return nil, fault.InvalidInput("Task type [%s] is none that reads a stream", w.Type)
+		return nil, fault.InvalidInput("Task type [%s] does not read a stream", w.Type)
 	}
 	t := &StreamTask{ID: w.ID, Supervisor: w.Supervisor, Context: w.Context}
 	if t.Context == nil {
@@ -198,7 +200,11 @@ func ParseStreamTask(text json.RawMessage) (*StreamTask, error) {
 	if t.Tuning, err = parseStreamTuning(kind, w.Tuning); err != nil {
 		return nil, err
 	}
-	return t, t.parseIO(kind, w.IO)
+	if err := t.parseIO(kind, w.IO); err != nil {
+		return nil, err
+	}
+	t.IO.ServerPriority = w.Priority
+	return t, nil
 }
 
 func (t *StreamTask) parseIO(kind string, text json.RawMessage) error {
@@ -243,7 +249,7 @@ func (t *StreamTask) parseIO(kind string, text json.RawMessage) error {
 		}
 		at, ok := chrono.ParseISO(*bound.text)
 		if !ok {
-			return fault.InvalidInput("[%s] of task [%s] is no time: [%s]", bound.name, t.ID, *bound.text)
+			return fault.InvalidInput("[%s] of task [%s] is not a time: [%s]", bound.name, t.ID, *bound.text)
 		}
 		*bound.into = &at
 	}

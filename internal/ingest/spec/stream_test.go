@@ -103,6 +103,10 @@ func TestStreamMembersAreShown(t *testing.T) {
 		{"", `"topicPattern":"o.*"`, "", "", `"topicPattern":"o.*"`},
 		{"", `"topicPattern":"o.*"`, "", "", `"stream":"o.*"`},
 		{"", `"taskCount":0,"replicas":0`, "", "", `"replicas":0,"taskCount":0`},
+		{"", `"serverPriorityToReplicas":{"1":2,"-10":1}`, "", "", `"replicas":3`},
+		{"", `"serverPriorityToReplicas":{"1":2,"-10":1}`, "", "", `"serverPriorityToReplicas":{"-10":1,"1":2}`},
+		{"", `"replicas":3,"serverPriorityToReplicas":{"1":2,"-10":1}`, "", "", `"replicas":3`},
+		{"", `"topicPattern":"(?!test-).*-orders(?=.)"`, "", "", `"topicPattern":"(?!test-).*-orders(?=.)"`},
 		{`"id":"eu"`, "", "", "", `"id":"eu"`},
 		{`"context":{"priority":80}`, "", "", "", `"context":{"priority":80}`},
 		{`"suspended":true`, "", "", "", `"suspended":true`},
@@ -162,6 +166,11 @@ func TestRefusedStreams(t *testing.T) {
 		{strings.Replace(streamSpec("", "", "", ""), `"bootstrap.servers":"k:9092"`, "", 1), io +
 			"consumerProperties must contain entry for [bootstrap.servers]"},
 		{streamSpec("", `"stopTaskCount":0`, "", ""), io + "stopTaskCount must be greater than 0"},
+		{streamSpec("", `"replicas":3,"serverPriorityToReplicas":{"1":2,"2":3}`, "", ""), io +
+			"Configured replicas[3] does not match the sum of replicas[5] specified in serverPriorityToReplicas."},
+		{streamSpec("", `"serverPriorityToReplicas":{"0":2,"1":-1}`, "", ""), io + "Found invalid server replica[-1] for priority[1]"},
+		{streamSpec("", `"serverPriorityToReplicas":{"high":2}`, "", ""), io + "Found invalid priority[high] in serverPriorityToReplicas."},
+		{streamSpec("", `"topicPattern":"(?<!a"`, "", ""), io + "topicPattern [(?<!a] is not a regular expression"},
 		{streamSpec("", `"taskDuration":"P1M"`, "", ""), io +
 			"Cannot convert to Duration as this period contains months and months vary in length"},
 		{streamSpec("", `"taskDuration":"1 hour"`, "", ""), `Invalid format: "1 hour" (through reference chain: `},
@@ -218,6 +227,7 @@ func TestStreamTask(t *testing.T) {
 			`"startPartitions":{"type":"end","stream":"orders","topic":"orders","partitionSequenceNumberMap":{"1":5,"3":7},` +
 			`"partitionOffsetMap":{"1":5,"3":7}}`},
 		{`"topicPattern":"ord.*"`, `"multiTopic":true`},
+		{`"serverPriorityToReplicas":{"-2":3}`, `},"serverPriority":-2,"context"`},
 		{`"consumerProperties":{"bootstrap.servers":"k:9092","isolation.level":"read_uncommitted"}`, `"isolation.level":"read_uncommitted"`},
 	} {
 		s := parsedStream(t, streamSpec(`"context":{"useConcurrentLocks":true},"id":"sales"`, c.io, `"maxRowsPerSegment":10`, ""))
@@ -226,6 +236,9 @@ func TestStreamTask(t *testing.T) {
 			Stream: s.IO.Stream, Group: 1, Sequence: "index_kafka_sales_1f0c9a2be77d310", Starts: stream.Positions{"1": "5", "3": "7"},
 			Ends: stream.Positions{"1": stream.Unbounded, "3": stream.Unbounded}, MinTime: &low, PollMillis: s.IO.PollMillis, Format: s.IO.Format,
 			Checkpoints: map[int]stream.Positions{0: {"1": "5", "3": "7"}, 1: {"1": "9", "3": "7"}},
+		}
+		for priority := range s.IO.Priorities {
+			io.ServerPriority = &priority
 		}
 		made, err := NewStreamTask(s, "index_kafka_sales_1f0c9a2be77d310_abcdefgh", io)
 		if err != nil {
@@ -259,7 +272,7 @@ func TestStreamTask(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		`{"type":"index_parallel"}`: "is none that reads a stream", `{"type":"index_kafka"}`: "must not be null",
+		`{"type":"index_parallel"}`: "does not read a stream", `{"type":"index_kafka"}`: "must not be null",
 		`{"type":"index_kafka","id":"x","dataSchema":{"dataSource":"d","timestampSpec":{}}}`:               "Task [x] has no [ioConfig]",
 		`{"type":"index_kafka","id":"x","dataSchema":{"dataSource":"d","timestampSpec":{}},"ioConfig":{}}`: "has no [startSequenceNumbers]",
 	} {

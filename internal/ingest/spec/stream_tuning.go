@@ -10,36 +10,40 @@ import (
 )
 
 // StreamTuning is the tuningConfig of a supervisor that reads a stream, and of its tasks, which
-// have no use for some members. Times are in milliseconds.
+// ignore some members. Times are in milliseconds.
 type StreamTuning struct {
-	// MaxRowsInMemory and MaxBytesInMemory are what a task keeps before it persists; 0 bytes: its
+	// MaxRowsInMemory and MaxBytesInMemory limit what a task buffers before it persists; 0 bytes: its
 	// share of memory.
 	MaxRowsInMemory, MaxBytesInMemory int64
-	// PersistPeriod is how often it persists at least.
+	// PersistPeriod is the maximum time between two persists.
 	PersistPeriod int64
-	// MaxRowsPerSegment of a segment, MaxTotalRows of all open ones and HandoffPeriod since the last
-	// one bring a checkpoint.
+	// MaxRowsPerSegment rows in a segment, MaxTotalRows rows in all open segments, and HandoffPeriod
+	// since the last checkpoint each trigger a checkpoint.
 	MaxRowsPerSegment, MaxTotalRows int64
 	HandoffPeriod                   int64
-	// HandoffTimeout is how long a task serves what it published until a Historical does; 0: for ever.
+	// HandoffTimeout is how long a task serves its published segments while it waits for a Historical
+	// to serve them; 0: no limit.
 	HandoffTimeout int64
-	// ResetAutomatically goes on where the stream begins or ends when it does not have a position any
-	// more.
+	// ResetAutomatically continues at the beginning or the end of the stream if a position no longer
+	// exists.
 	ResetAutomatically bool
-	// SkipAvailability does not look whether stored offsets are still there.
+	// SkipAvailability does not check whether stored offsets still exist.
 	SkipAvailability bool
-	// MaxParseErrors is the most rows that may be no rows; SavedParseErrors how many are kept to be
-	// shown.
+	// MaxParseErrors is the maximum number of records that can't be parsed. SavedParseErrors is the
+	// number of such records that are kept for display.
 	MaxParseErrors, SavedParseErrors int64
 	LogParseErrors                   bool
+	// ReleaseLocks releases the lock of a time chunk as soon as Historicals serve everything that was
+	// read of it.
+	ReleaseLocks bool
 
-	// ChatRetries and HTTPTimeout bound what the supervisor asks of a task, ShutdownTimeout how long
-	// it waits for tasks when it stops.
+	// ChatRetries and HTTPTimeout limit the supervisor's requests to a task. ShutdownTimeout is how
+	// long it waits for tasks when it stops.
 	ChatRetries                  int
 	HTTPTimeout, ShutdownTimeout int64
-	// OffsetFetchPeriod is how often lag is measured.
+	// OffsetFetchPeriod is the interval at which the lag is measured.
 	OffsetFetchPeriod int64
-	// RepartitionTransition is how long tasks read on when partitions come.
+	// RepartitionTransition is how long tasks continue to read after partitions were added.
 	RepartitionTransition int64
 
 	kind      string
@@ -134,7 +138,7 @@ type tuningKinesis struct {
 	ListShards   bool     `json:"useListShards"`
 }
 
-// Usual values of a tuningConfig.
+// Common default values of a tuningConfig.
 const (
 	defaultStreamRowsInMemory = 150_000
 	defaultStreamTotalRows    = 20_000_000
@@ -259,13 +263,14 @@ func (t *StreamTuning) parse(kind string, g *tuningGiven) (err error) {
 	t.HandoffTimeout, t.ResetAutomatically, t.SkipAvailability = s.HandoffTimeout, s.ResetAuto, s.SkipAvailability
 	t.MaxParseErrors, t.SavedParseErrors, t.LogParseErrors = s.MaxParseErrors, min(max(0, s.SavedParseErrors), maxSavedParseErrors),
 		s.LogParseErrors
+	t.ReleaseLocks = s.ReleaseLocks
 	return nil
 }
 
-// IndexSpec returns the indexSpec with its defaults.
+// IndexSpec returns the indexSpec with defaults.
 func (t *StreamTuning) IndexSpec() json.RawMessage { return t.indexSpec }
 
-// MarshalJSON writes the config of a supervisor with the defaults of all members.
+// MarshalJSON returns the config of a supervisor with defaults for all members.
 func (t *StreamTuning) MarshalJSON() ([]byte, error) { return json.Marshal(t.shown) }
 
 // ofTask is what tasks see of the config.

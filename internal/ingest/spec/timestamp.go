@@ -7,20 +7,21 @@ import (
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/ingest"
+	"github.com/hengedb/henge/internal/ingest/record"
 )
 
-// Timestamp is a timestampSpec: where the time of a record is.
+// Timestamp is a timestampSpec, the location of the time in a record.
 type Timestamp struct {
 	Column string
 	Format *chrono.TimestampFormat
-	// Missing is the time of records that have none; nil: they are no rows.
+	// Missing is the time of records without a time; nil: such records are rejected.
 	Missing *int64
 
 	given   string          // the format
 	missing json.RawMessage // the missingValue
 }
 
-// MarshalJSON writes the timestampSpec with its defaults.
+// MarshalJSON returns the timestampSpec with its defaults.
 func (t Timestamp) MarshalJSON() ([]byte, error) {
 	return json.Marshal(map[string]any{"column": t.Column, "format": t.given, "missingValue": t.missing})
 }
@@ -67,35 +68,35 @@ func parseTimestamp(text json.RawMessage) (Timestamp, error) {
 	return t, nil
 }
 
-// Instants returns what makes times of the values of the column.
+// Instants returns the converter from values of the column to times.
 func (t *Timestamp) Instants() *ingest.Instants {
 	return &ingest.Instants{Format: t.Format, Missing: t.Missing}
 }
 
-// Of returns the time of a record in milliseconds, or the message of the reference for a record
-// without one, which shows the record as found.
-func (t *Timestamp) Of(o, found *ingest.Object) (ms int64, problem string) {
+// Of returns the time of a record in milliseconds or, for a record without a time, the message of
+// Druid, which shows the record found. See quirk Q011.
+func (t *Timestamp) Of(o, found *record.Object) (ms int64, problem string) {
 	v, _ := o.Get(t.Column)
 	ms, ok := t.Instants().Of(v)
 	switch {
 	case !ok:
 		return 0, unparseable(v, found)
 	case ms < chrono.MinInstant || ms >= chrono.MaxInstant:
-		return 0, "Encountered row with timestamp[" + string(ingest.AppendText(nil, v)) + "] that cannot be represented as a long: [" + event(found) + "]"
+		return 0, "Encountered row with timestamp[" + string(record.AppendText(nil, v)) + "] that cannot be represented as a long: [" + event(found) + "]"
 	}
 	return ms, ""
 }
 
-func unparseable(v any, o *ingest.Object) string {
-	return "Timestamp[" + string(ingest.AppendText(nil, v)) + "] is unparseable! Event: " + event(o)
+func unparseable(v any, o *record.Object) string {
+	return "Timestamp[" + string(record.AppendText(nil, v)) + "] is unparseable! Event: " + event(o)
 }
 
 // maxEvent cuts the text of a record in a message.
 const maxEvent = 100
 
 // event is a record as Java prints a map.
-func event(o *ingest.Object) string {
-	text := string(ingest.AppendText(nil, o))
+func event(o *record.Object) string {
+	text := string(record.AppendText(nil, o))
 	if len(text) >= maxEvent {
 		text = strings.ToValidUTF8(text[:maxEvent], "") + "..."
 	}

@@ -11,23 +11,25 @@ import (
 	"github.com/hengedb/henge/internal/jsontext"
 )
 
-// Tuning is a tuningConfig of a batch task (spec/ingestion.md, section 11). Members that have no
-// effect here are shown as they were given.
+// Tuning is the tuningConfig of a batch task (docs/ingestion.md). Members that have no effect in
+// Henge are shown as given.
 type Tuning struct {
-	// Partitions is the partitionsSpec, also one that older members stand for; nil: none was given.
+	// Partitions is the partitionsSpec, which may be derived from deprecated members; nil: none was
+	// given.
 	Partitions *Partitions
-	// MaxParseErrors is the most rows that may be no rows or not wholly, SavedParseErrors how many of
-	// them the report shows; LogParseErrors writes them to the task's log.
+	// MaxParseErrors is the maximum number of records that can't be parsed completely.
+	// SavedParseErrors is the number of such records in the report. LogParseErrors writes them to the
+	// log of the task.
 	MaxParseErrors, SavedParseErrors int64
 	LogParseErrors                   bool
-	// Workers is maxNumConcurrentSubTasks.
+	// Workers is the member maxNumConcurrentSubTasks.
 	Workers int
-	// MaxLocks is maxAllowedLockCount; 0: no limit.
+	// MaxLocks is the member maxAllowedLockCount; 0: no limit.
 	MaxLocks int
-	// Perfect is forceGuaranteedRollup.
+	// Perfect is the member forceGuaranteedRollup.
 	Perfect bool
-	// AwaitMillis is how long the task waits at its end until its rows can be queried; 0: it does not
-	// wait longer than it must.
+	// AwaitMillis is how long the task waits at its end until its rows can be queried; 0: it waits no
+	// longer than necessary.
 	AwaitMillis int64
 
 	wire tuningWire
@@ -69,7 +71,7 @@ type tuningWire struct {
 	MaxLocks           *integer        `json:"maxAllowedLockCount"`
 }
 
-// The types of tuningConfig: of tasks that work alone, of those that may have sub-tasks, of
+// The types of tuningConfig: for tasks that work alone, for tasks that may have sub-tasks, for
 // compaction.
 const (
 	TuningIndex      = "index"
@@ -83,8 +85,8 @@ var tuningTypes = map[string][]string{
 	TuningCompaction: {TuningParallel, TuningCompaction, TuningIndex},
 }
 
-// ParseTuning reads a tuningConfig, which is shown as one of the given kind. An absent one has all
-// defaults.
+// ParseTuning parses a tuningConfig, which is shown with the given kind. If it is absent, all
+// members have their defaults.
 func ParseTuning(kind string, text json.RawMessage) (*Tuning, error) {
 	t := &Tuning{kind: kind}
 	if err := decode("tuningConfig", text, &t.wire); err != nil {
@@ -156,7 +158,7 @@ func (t *Tuning) checkParts() error {
 		return nil
 	}
 	if _, err := chrono.ParsePeriod(timeout); err != nil {
-		return fault.InvalidInput("[chatHandlerTimeout] in [tuningConfig] is no period: [%s]", timeout).WithCause(err)
+		return fault.InvalidInput("[chatHandlerTimeout] in [tuningConfig] is not a period: [%s]", timeout).WithCause(err)
 	}
 	return nil
 }
@@ -205,7 +207,7 @@ func (t *Tuning) splitHint() (json.RawMessage, error) {
 	return filled, nil
 }
 
-// Given returns the partitions that were given, or the default.
+// Given returns the given partitions, or the default.
 func (t *Tuning) Given() *Partitions {
 	switch {
 	case t.Partitions != nil:
@@ -216,7 +218,7 @@ func (t *Tuning) Given() *Partitions {
 	return &Partitions{Type: "dynamic", MaxRows: defaultRowsPerSegment}
 }
 
-// IndexSpec returns the indexSpec with its defaults.
+// IndexSpec returns the indexSpec with defaults.
 func (t *Tuning) IndexSpec() json.RawMessage {
 	text, err := t.indexSpec()
 	if err != nil { // refused when it was read
@@ -239,7 +241,7 @@ var indexDefaults = []struct {
 
 func (t *Tuning) indexSpec() (json.RawMessage, error) { return FillIndexSpec(t.wire.IndexSpec) }
 
-// FillIndexSpec returns an indexSpec, which may be absent, with its defaults.
+// FillIndexSpec returns an indexSpec, which may be absent, with defaults.
 func FillIndexSpec(text json.RawMessage) (json.RawMessage, error) {
 	given := map[string]json.RawMessage{}
 	if err := decode("indexSpec", text, &given); err != nil {
@@ -409,7 +411,7 @@ var parallelMembers = []string{"splitHintSpec", "maxNumConcurrentSubTasks", "max
 // integer is a whole number, which may also be given as text. A number's fraction is cut off.
 type integer int64
 
-// UnmarshalJSON reads the number.
+// UnmarshalJSON parses the number.
 func (n *integer) UnmarshalJSON(text []byte) error {
 	v, err := strconv.ParseInt(string(bytes.Trim(text, `"`)), 10, 64)
 	if f, isNumber := strconv.ParseFloat(string(text), 64); err != nil && isNumber == nil && math.Abs(f) < 1<<53 {

@@ -1,8 +1,7 @@
-// Package scheduled runs statements by the clock: supervisors of type scheduled_batch
-// (spec/streaming.md, section 9), each of which submits an INSERT or REPLACE as a task whenever its
-// schedule says so.
+// Package scheduled runs statements on a schedule. A supervisor of type scheduled_batch submits an
+// INSERT or REPLACE as a task whenever its schedule fires.
 //
-// The central types are Kind, which package supervisor asks, and Schedule, the times that a cron
-// expression means. A time that comes while nobody leads, or while the supervisor is suspended, is
-// left out. Deliberately elsewhere: what a statement does (package tasktype/sqltask).
+// The central types are Kind, which package supervisor calls, and Schedule, the times of a cron
+// expression. A time is skipped if there is no leader at that time, or if the supervisor is
+// suspended. Deliberately elsewhere: running statements (package tasktype/sqltask).
 package scheduled

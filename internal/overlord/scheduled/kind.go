@@ -23,15 +23,16 @@ const Type = "scheduled_batch"
 
 // Statements runs statements as tasks.
 type Statements interface {
-	// Target returns the datasource that a statement writes to, or what is wrong with it.
+	// Target returns the datasource that a statement writes to, or an error if the statement is
+	// invalid.
 	Target(ctx context.Context, request json.RawMessage) (dataSource string, err error)
 	// Submit runs a statement and returns the id of its task.
 	Submit(ctx context.Context, request json.RawMessage) (id string, err error)
-	// Find returns the status of a task; nil: it is not known.
+	// Find returns the status of a task; nil: the task is unknown.
 	Find(ctx context.Context, id string) (*task.Status, error)
 }
 
-// Options are what the supervisors work with.
+// Options are the dependencies of the supervisors.
 type Options struct {
 	Statements Statements
 	Store      interface {
@@ -41,7 +42,7 @@ type Options struct {
 	Log   *slog.Logger
 }
 
-// Kind is the supervisors of this type. It is safe for use by many goroutines.
+// Kind implements the supervisors of this type. It is safe for use by many goroutines.
 type Kind struct {
 	o Options
 
@@ -73,7 +74,7 @@ type ended struct {
 // maxEnded is how many tasks that have ended a status shows.
 const maxEnded = 10
 
-// New returns the kind.
+// New returns the supervisor kind.
 func New(o Options) *Kind {
 	k := &Kind{o: o}
 	k.mu.runs, k.mu.wake = map[string]*run{}, make(chan struct{})
@@ -103,7 +104,7 @@ type specWire struct {
 	Suspended  bool            `json:"suspended"`
 }
 
-// Statement is what is run, as it is on the wire.
+// Statement returns the statement to run, in its JSON form.
 func (s Spec) Statement() json.RawMessage { return s.request }
 
 // ID implements supervisor.Spec.
@@ -124,7 +125,7 @@ func (s Spec) Suspend(on bool) supervisor.Spec {
 	return s
 }
 
-// MarshalJSON writes the specification in full.
+// MarshalJSON returns the specification with all members.
 func (s Spec) MarshalJSON() ([]byte, error) {
 	return jsontext.Marshal(specWire{Type, s.id, s.dataSource, s.request, s.config, s.suspended})
 }
@@ -210,7 +211,7 @@ func (k *Kind) Run(ctx context.Context) error {
 		if err == nil {
 			break
 		}
-		k.o.Log.WarnContext(ctx, "the scheduled statements can't be read; they are asked for again", "error", err)
+		k.o.Log.WarnContext(ctx, "failed to read scheduled statements; retrying", "error", err)
 		if k.o.Clock.Sleep(ctx, retry) != nil {
 			return nil
 		}
@@ -264,7 +265,7 @@ func (k *Kind) load(ctx context.Context) error {
 		}
 		s, err := k.Parse(v.Payload)
 		if err != nil {
-			k.o.Log.ErrorContext(ctx, "a scheduled statement can't be read and does not run", "supervisor", v.ID, "error", err)
+			k.o.Log.ErrorContext(ctx, "scheduled statement is invalid and does not run", "supervisor", v.ID, "error", err)
 			continue
 		}
 		k.takeLocked(s.(Spec))
@@ -299,7 +300,7 @@ func (k *Kind) submitDue(ctx context.Context) {
 		}
 		k.mu.Unlock()
 		if err != nil {
-			k.o.Log.WarnContext(ctx, "a scheduled statement was not submitted", "supervisor", s.id, "error", err)
+			k.o.Log.WarnContext(ctx, "failed to submit a scheduled statement", "supervisor", s.id, "error", err)
 		}
 	}
 }

@@ -15,7 +15,7 @@ const (
 	Quartz = "quartz"
 )
 
-// Schedule is the times that a cron expression means, in UTC.
+// Schedule is the set of times of a cron expression, in UTC.
 type Schedule struct {
 	seconds, minutes, hours, days, months, weekdays uint64
 	years                                           map[int]bool // nil: all
@@ -36,8 +36,8 @@ var (
 	}
 )
 
-// ParseSchedule reads a cron expression: of five fields as cron has them, or of six or seven with
-// seconds, and weekdays from 1 on, as Quartz has them.
+// ParseSchedule parses a cron expression: five fields as in Unix cron, or six or seven fields as in
+// Quartz, with seconds, and weekdays that start at 1.
 func ParseSchedule(kind, text string) (*Schedule, error) {
 	given := strings.TrimSpace(text)
 	if kind == Unix && macros[strings.ToLower(given)] != "" {
@@ -215,7 +215,7 @@ func value(text string, names []string, first int) (int, error) {
 	return strconv.Atoi(text)
 }
 
-// Next returns the first time after another; zero: there is none.
+// Next returns the first time of the schedule after a time; zero: there is none.
 func (s *Schedule) Next(after time.Time) time.Time {
 	at := after.UTC().Truncate(time.Second).Add(time.Second)
 	day := time.Date(at.Year(), at.Month(), at.Day(), 0, 0, 0, 0, time.UTC)

@@ -102,7 +102,7 @@ func finalEnds(status *chat.Status) stream.Positions {
 
 // adoptPending takes over a task that publishes, or reads the rest before it does.
 func (k *keeper) adoptPending(t *spec.StreamTask, id string, status *chat.Status, ends stream.Positions) {
-	m := &member{id: id, status: status, made: k.now()}
+	m := &member{id: id, status: status, made: k.now(), priority: t.IO.ServerPriority}
 	for _, g := range k.pending {
 		if g.sequence == t.IO.Sequence {
 			g.tasks[id] = m
@@ -156,10 +156,13 @@ func (k *keeper) adoptReading(ctx context.Context, t *spec.StreamTask, id string
 		}
 		slices.SortFunc(k.assigned, comparePartitions)
 	}
-	m := &member{id: id, status: status, made: k.now()}
+	m := &member{id: id, status: status, made: k.now(), priority: t.IO.ServerPriority}
 	g.tasks[id] = m
 	if status != nil {
 		k.noteStatus(g, m, status)
+		if status.State == chat.Paused {
+			k.resume(ctx, id)
+		}
 	}
 }
 
@@ -191,10 +194,23 @@ func (k *keeper) foreign(t *spec.StreamTask) string {
 	return ""
 }
 
-// kill ends a task without publishing what it has read.
+// resume has a task read on that another leader has paused, and then led no longer. One that has
+// paused since it wants a checkpoint asks for it again.
+func (k *keeper) resume(ctx context.Context, id string) {
+	_, err := ask(ctx, k, id, func(t chat.Task, ctx context.Context) (struct{}, error) { return struct{}{}, t.Resume(ctx) })
+	if err != nil {
+		k.o.Log.WarnContext(ctx, "failed to resume a paused task", "supervisor", k.spec().ID(), "task", id, "error", err)
+	}
+}
+
+// kill ends a task without publishing what it has read. Who leads no longer ends none: that a task
+// did not answer in time says nothing then, and the next leader adopts it.
 func (k *keeper) kill(ctx context.Context, id, why string) {
-	k.o.Log.InfoContext(ctx, "a supervisor ends a task", "supervisor", k.spec().ID(), "task", id, "reason", why)
+	if ctx.Err() != nil {
+		return
+	}
+	k.o.Log.InfoContext(ctx, "supervisor ends a task", "supervisor", k.spec().ID(), "task", id, "reason", why)
 	if _, err := k.o.Queue.Stop(ctx, id, "The supervisor ended the task: "+why); err != nil && ctx.Err() == nil {
-		k.o.Log.WarnContext(ctx, "a task was not ended", "supervisor", k.spec().ID(), "task", id, "error", err)
+		k.o.Log.WarnContext(ctx, "failed to end a task", "supervisor", k.spec().ID(), "task", id, "error", err)
 	}
 }

@@ -20,15 +20,33 @@ const (
 	maxAsked = 16
 )
 
-// statusOf asks a task how it goes.
-func (k *keeper) statusOf(ctx context.Context, id string) (*chat.Status, error) {
+// ask asks a task something, and waits for the answer with patience.
+func ask[T any](
+	ctx context.Context, k *keeper, id string, question func(t chat.Task, ctx context.Context) (T, error),
+) (answer T, err error) {
 	t := k.o.Tasks.Find(id)
 	if t == nil {
-		return nil, fault.Unavailable("Task [%s] does not run", id)
+		return answer, fault.Unavailable("Task [%s] does not run", id)
 	}
 	ctx, cancel := context.WithTimeout(ctx, statusPatience)
 	defer cancel()
-	status, err := t.Status(ctx)
+	return question(t, ctx)
+}
+
+// askAll asks several tasks. The answer of one that gives none is the zero value.
+func askAll[T any](ctx context.Context, k *keeper, ids []string, question func(t chat.Task, ctx context.Context) (T, error)) []T {
+	answers := make([]T, len(ids))
+	inParallel(ids, func(i int, id string) {
+		if answer, err := ask(ctx, k, id, question); err == nil {
+			answers[i] = answer
+		}
+	})
+	return answers
+}
+
+// statusOf asks a task how it goes.
+func (k *keeper) statusOf(ctx context.Context, id string) (*chat.Status, error) {
+	status, err := ask(ctx, k, id, chat.Task.Status)
 	return &status, err
 }
 
@@ -111,7 +129,7 @@ func (k *keeper) meetProblems(ctx context.Context, members []*member) {
 			continue
 		}
 		shown[p.Class+p.Message] = true
-		k.o.Log.WarnContext(ctx, "a task can't read", "supervisor", k.spec().ID(), "task", m.id, "class", p.Class, "reason", p.Message)
+		k.o.Log.WarnContext(ctx, "task cannot read the stream", "supervisor", k.spec().ID(), "task", m.id, "class", p.Class, "reason", p.Message)
 		k.mu.Lock()
 		k.mu.states.note(k.now(), problem{Class: p.Class, Message: p.Message, Stream: p.Stream})
 		k.mu.Unlock()
@@ -141,16 +159,7 @@ func (k *keeper) askErrors(ctx context.Context, ids []string) {
 	if most <= 0 || len(ids) == 0 {
 		return
 	}
-	lists := make([][]chat.ParseError, len(ids))
-	inParallel(ids, func(i int, id string) {
-		if t := k.o.Tasks.Find(id); t != nil {
-			asked, cancel := context.WithTimeout(ctx, statusPatience)
-			defer cancel()
-			if list, err := t.ParseErrors(asked); err == nil {
-				lists[i] = list
-			}
-		}
-	})
+	lists := askAll(ctx, k, ids, chat.Task.ParseErrors)
 	if merged := mergeErrors(lists, most); len(merged) > 0 {
 		k.mu.Lock()
 		k.mu.errors = merged

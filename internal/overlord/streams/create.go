@@ -121,7 +121,8 @@ func (k *keeper) fill(ctx context.Context, g *group, stored stream.Stored) {
 		k.unpublished(g, k.storedOf(stored, g.partitions()))
 	}
 	for len(g.tasks) < k.spec().IO.Replicas {
-		t, err := k.newTask(g)
+		priority := k.lackingPriority(g)
+		t, err := k.newTask(g, priority)
 		if err == nil {
 			err = k.o.Queue.Submit(ctx, t)
 		}
@@ -130,17 +131,35 @@ func (k *keeper) fill(ctx context.Context, g *group, stored stream.Stored) {
 			return
 		}
 		g.replicated = true
-		g.tasks[t.ID] = &member{id: t.ID, made: k.now()}
+		g.tasks[t.ID] = &member{id: t.ID, made: k.now(), priority: priority}
 		k.o.Log.InfoContext(ctx, "task submitted", "supervisor", k.spec().ID(), "task", t.ID, "group", g.id)
 	}
 }
 
+// lackingPriority returns the highest priority of which the group has fewer tasks than it is to
+// have; nil: the specification has no priorities.
+func (k *keeper) lackingPriority(g *group) *int {
+	wanted := k.spec().IO.Priorities
+	have := map[int]int{}
+	for _, m := range g.tasks {
+		if m.priority != nil {
+			have[*m.priority]++
+		}
+	}
+	for _, p := range slices.Backward(slices.Sorted(maps.Keys(wanted))) {
+		if have[p] < wanted[p] {
+			return &p
+		}
+	}
+	return nil
+}
+
 // newTask makes a task of a group, which begins at the checkpoints of the group.
-func (k *keeper) newTask(g *group) (*task.Task, error) {
+func (k *keeper) newTask(g *group, priority *int) (*task.Task, error) {
 	io := chat.TaskIO{
 		Stream: k.spec().IO.Stream, Group: g.id, Sequence: g.sequence, Starts: g.starts, Ends: stream.Positions{}, Exclusive: g.exclusive,
 		Follows: g.follows, Checkpoints: g.checkpoints, MinTime: g.minTime, MaxTime: g.maxTime, PollMillis: k.spec().IO.PollMillis,
-		Format: k.spec().IO.Format,
+		Format: k.spec().IO.Format, ServerPriority: priority,
 	}
 	if k.spec().IO.LateStart == nil {
 		io.RefreshMinutes = int(k.spec().IO.TaskMillis / time.Minute.Milliseconds())
@@ -256,7 +275,7 @@ func (k *keeper) fromStream(
 	}
 }
 
-// Advice is what is known of a stored position that the stream does not have.
+// Advice describes a stored position that the stream no longer has.
 type Advice struct {
 	Stored   stream.Position `json:"stored"`
 	Earliest stream.Position `json:"earliest"`
@@ -324,7 +343,8 @@ func (k *keeper) resetTo(ctx context.Context, lost []stream.Partition, first, la
 			delete(starts, p)
 			continue
 		}
-		k.o.Log.WarnContext(ctx, "records of a stream are lost and were never read", "supervisor", k.spec().ID(), "partition", p, "stored",
+		k.o.Log.WarnContext(ctx, "records were deleted from the stream before they "+
+			"were read", "supervisor", k.spec().ID(), "partition", p, "stored",
 			starts[p],
 			"earliest", first[p], "continues", at)
 		to[p] = at

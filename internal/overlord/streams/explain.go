@@ -6,23 +6,25 @@ import (
 	"slices"
 )
 
-// Explanation says why a supervisor is as it is.
+// Explanation explains the state of a supervisor.
 type Explanation struct {
 	ID, DataSource string
 	// Topic is Reading or Groups.
 	Topic string
-	// Outcome is one word, Reason a sentence, Details the facts.
+	// Outcome is a word, Reason a sentence, and Details are the facts.
 	Outcome, Reason string
 	Details         map[string]any
 }
 
-// The topics of explanations: whether the stream is read, and why by as many groups.
+// The topics of explanations: whether the stream is read, and the reason for the number of task
+// groups.
 const (
 	Reading = "reading"
 	Groups  = "groups"
 )
 
-// Explain says why a supervisor is as it is; nothing: it does not run here.
+// Explain explains the state of a supervisor. It returns nothing if the supervisor does not run
+// here.
 func (m *Manager) Explain(id string) []Explanation {
 	k := m.find(id)
 	if k == nil {
@@ -31,7 +33,7 @@ func (m *Manager) Explain(id string) []Explanation {
 	return []Explanation{k.explainReading(), k.explainGroups()}
 }
 
-// ExplainTroubled explains the supervisors that do not read as they should.
+// ExplainTroubled explains the supervisors that have problems.
 func (m *Manager) ExplainTroubled() []Explanation {
 	var out []Explanation
 	for _, k := range m.all() {

@@ -361,7 +361,7 @@ type fakeTask struct {
 	ends        stream.Positions
 	checkpoints map[int]stream.Positions
 	number      int
-	deaf        bool // nobody reaches it
+	deaf, slow  bool // nobody reaches it; it does not pause in time
 	problem     *chat.Problem
 	errors      []chat.ParseError
 }
@@ -399,7 +399,14 @@ func (t *fakeTask) Status(context.Context) (chat.Status, error) {
 	}, nil
 }
 
-func (t *fakeTask) Pause(context.Context) (stream.Positions, error) {
+func (t *fakeTask) Pause(ctx context.Context) (stream.Positions, error) {
+	t.q.mu.Lock()
+	slow := t.slow
+	t.q.mu.Unlock()
+	if slow {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
 	t.q.mu.Lock()
 	defer t.q.mu.Unlock()
 	t.chat = chat.Paused

@@ -47,6 +47,8 @@ type member struct {
 	status *chat.Status
 	// made is when it was submitted.
 	made int64
+	// priority is that of the task for queries; nil: it has none.
+	priority *int
 }
 
 // partitions returns the partitions of the group in their order.

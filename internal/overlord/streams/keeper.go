@@ -105,7 +105,7 @@ func (k *keeper) meet(ctx context.Context, err error) {
 	if ctx.Err() != nil {
 		return
 	}
-	k.o.Log.WarnContext(ctx, "a supervisor met an error", "supervisor", k.spec().ID(), "error", err)
+	k.o.Log.WarnContext(ctx, "supervisor failed", "supervisor", k.spec().ID(), "error", err)
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.mu.states.meet(k.now(), err)
@@ -126,7 +126,7 @@ func (k *keeper) ask(ctx context.Context, do func(ctx context.Context)) error {
 	case <-n.done:
 		return nil
 	case <-k.over:
-		return fault.Unavailable("Supervisor [%s] is being changed; ask again", k.spec().ID())
+		return fault.Unavailable("Supervisor [%s] is being changed; try again", k.spec().ID())
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
@@ -137,7 +137,7 @@ func (k *keeper) post(ctx context.Context, n notice) error {
 	case k.notices <- n:
 		return nil
 	case <-k.over:
-		return fault.Unavailable("Supervisor [%s] is being changed; ask again", k.spec().ID())
+		return fault.Unavailable("Supervisor [%s] is being changed; try again", k.spec().ID())
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
@@ -187,7 +187,7 @@ func (k *keeper) run(ctx context.Context) {
 	}
 	if k.source != nil {
 		if err := k.source.Close(); err != nil {
-			k.o.Log.WarnContext(ctx, "a stream was not closed", "supervisor", k.spec().ID(), "error", err)
+			k.o.Log.WarnContext(ctx, "failed to close a stream", "supervisor", k.spec().ID(), "error", err)
 		}
 	}
 }
@@ -330,11 +330,17 @@ func (k *keeper) manage(ctx context.Context, ask bool) {
 		k.askTasks(ctx)
 	}
 	k.rollOver(ctx)
+	if ctx.Err() != nil {
+		return // what tasks did not answer says nothing: the next leader looks anew
+	}
 	k.checkPending(ctx)
 	k.checkReading(ctx)
 	k.repartition(ctx)
 	idle := k.checkIdle()
 	k.checkScale(ctx)
+	if ctx.Err() != nil {
+		return
+	}
 	if !k.spec().Suspended && !idle && !k.checkDone(ctx) {
 		if k.first {
 			k.propose(creating)

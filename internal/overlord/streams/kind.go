@@ -14,7 +14,7 @@ import (
 	"github.com/hengedb/henge/internal/supervisor"
 )
 
-// Kind is the supervisors that read streams of one type.
+// Kind implements the supervisors that read streams of one type.
 type Kind struct {
 	Stream  string
 	Manager *Manager
@@ -52,8 +52,8 @@ func (k Kind) Check(_ context.Context, s supervisor.Spec) error {
 	return k.Manager.o.Check(s.(specification).Stream)
 }
 
-// Update implements supervisor.Updater: the stream can't change, and a number of groups that was
-// scaled stays.
+// Update implements supervisor.Updater. The stream can't change, and a scaled number of task groups
+// is kept.
 func (k Kind) Update(before, next supervisor.Spec) (supervisor.Spec, error) {
 	b, n := before.(specification), next.(specification)
 	kept := b.IO.Stream.Pattern == n.IO.Stream.Pattern && b.IO.Stream.Name == n.IO.Stream.Name
@@ -113,10 +113,11 @@ func (k Kind) keeper(id string) (*keeper, error) {
 	if keeper := k.Manager.find(id); keeper != nil {
 		return keeper, nil
 	}
-	return nil, fault.Unavailable("Supervisor [%s] does not run yet; ask again", id)
+	return nil, fault.Unavailable("Supervisor [%s] does not run yet; try again", id)
 }
 
-// Reset implements supervisor.Resetter: what is stored is forgotten, and all begin anew.
+// Reset implements supervisor.Resetter. It deletes the stored positions, and the supervisor starts
+// again.
 func (k Kind) Reset(ctx context.Context, s supervisor.Spec) error {
 	keeper, err := k.keeper(s.ID())
 	if err != nil {
@@ -174,7 +175,7 @@ func (k Kind) readOffsets(s *spec.Stream, body json.RawMessage) (stream.Position
 	return w.Partitions.Positions, nil
 }
 
-// HandOff implements supervisor.HandOffer: groups roll over at the next run.
+// HandOff implements supervisor.HandOffer. The groups roll over in the next run.
 func (k Kind) HandOff(ctx context.Context, s supervisor.Spec, groups []int) error {
 	keeper, err := k.keeper(s.ID())
 	if err != nil {
@@ -243,8 +244,8 @@ func (k *keeper) anew(ctx context.Context) {
 	}
 }
 
-// Backfill implements supervisor.Backfiller: the supervisor goes on at the end of the stream, and
-// another one reads what lies between.
+// Backfill implements supervisor.Backfiller. The supervisor continues at the end of the stream, and
+// another supervisor reads the records in between.
 func (k Kind) Backfill(ctx context.Context, s supervisor.Spec, tasks int) (supervisor.Spec, error) {
 	own := s.(specification).Stream
 	switch concurrent, _ := spec.InContext[bool](own.Context, "useConcurrentLocks"); {

@@ -109,7 +109,7 @@ func (k *keeper) measureOnce(ctx context.Context) {
 	latest, err := v.source.Latest(asked, v.partitions)
 	if err != nil {
 		if ctx.Err() == nil {
-			k.o.Log.WarnContext(ctx, "lag can't be measured", "supervisor", k.spec().ID(), "error", err)
+			k.o.Log.WarnContext(ctx, "failed to measure the lag", "supervisor", k.spec().ID(), "error", err)
 		}
 		return
 	}
@@ -261,7 +261,7 @@ func (k *keeper) meterTime(metric string, took time.Duration) {
 	}, took)
 }
 
-// Measure takes the metrics of lag (spec/streaming.md, section 7).
+// Measure records the lag metrics (docs/streaming.md).
 func (m *Manager) Measure(_ context.Context, emit func(obs.Sample)) error {
 	for _, k := range m.all() {
 		k.measured(emit)

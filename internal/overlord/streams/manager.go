@@ -18,17 +18,17 @@ import (
 	"github.com/hengedb/henge/internal/task"
 )
 
-// Queue is what supervisors need of the task queue.
+// Queue is the part of the task queue that supervisors use.
 type Queue interface {
 	Submit(ctx context.Context, t *task.Task) error
 	Stop(ctx context.Context, id, reason string) (found bool, err error)
 	Active() []task.Status
 	Find(ctx context.Context, id string) (*task.Status, error)
-	// Ended returns a channel that is closed when the next task has ended.
+	// Ended returns a channel that is closed when the next task completes.
 	Ended() <-chan struct{}
 }
 
-// Store is what supervisors need of the metastore.
+// Store is the part of the metastore that supervisors use.
 type Store interface {
 	Supervisors(ctx context.Context) ([]metastore.SupervisorVersion, error)
 	PutSupervisor(ctx context.Context, fence metastore.Fence, v metastore.SupervisorVersion, entry *metastore.AuditEntry) error
@@ -37,7 +37,7 @@ type Store interface {
 	DeleteOffsets(ctx context.Context, fence metastore.Fence, id string) (bool, error)
 }
 
-// Options are what a Manager works with.
+// Options are the dependencies and settings of a Manager.
 type Options struct {
 	Queue Queue
 	Store Store
@@ -45,17 +45,17 @@ type Options struct {
 	Open func(ctx context.Context, config stream.Config) (stream.Source, error)
 	// Tasks finds the tasks, wherever they run.
 	Tasks chat.Tasks
-	// Check tests what the parser of specifications leaves open; nil: nothing.
+	// Check validates what the parser of specifications does not; may be nil.
 	Check      func(s *spec.Stream) error
 	Thresholds Thresholds
-	// Idle is the idleConfig of specifications that have none.
+	// Idle is the default idleConfig.
 	Idle  spec.Idle
 	Meter *obs.Meter
 	Clock clock.Clock
 	Log   *slog.Logger
 }
 
-// Manager is the supervisors that read streams. Its methods are safe for use by many goroutines.
+// Manager runs the supervisors that read streams. Its methods are safe for use by many goroutines.
 type Manager struct {
 	o Options
 
@@ -84,8 +84,8 @@ func New(o Options) *Manager {
 // loadRetry is how often the specifications are asked for that can't be read.
 const loadRetry = time.Second
 
-// Run runs the supervisors until ctx is done: those of the metastore, and those that are made
-// meanwhile. What tasks do goes on after it.
+// Run runs the supervisors until ctx is done: the supervisors in the metastore, and supervisors
+// that are created meanwhile. Their tasks continue to run afterwards.
 func (m *Manager) Run(ctx context.Context) error {
 	defer m.leave()
 	for {
@@ -93,7 +93,7 @@ func (m *Manager) Run(ctx context.Context) error {
 		if err == nil {
 			break
 		}
-		m.o.Log.WarnContext(ctx, "the supervisors can't be read; they are asked for again", "error", err)
+		m.o.Log.WarnContext(ctx, "failed to read supervisors; retrying", "error", err)
 		if m.o.Clock.Sleep(ctx, loadRetry) != nil {
 			return nil
 		}
@@ -114,7 +114,7 @@ func (m *Manager) load(ctx context.Context) error {
 	for _, v := range versions {
 		s, err := parseAny(v.Payload)
 		if err != nil {
-			m.o.Log.ErrorContext(ctx, "a supervisor can't be read and does not run", "supervisor", v.ID, "error", err)
+			m.o.Log.ErrorContext(ctx, "supervisor is invalid and does not run", "supervisor", v.ID, "error", err)
 			continue
 		}
 		if s != nil {
@@ -243,7 +243,8 @@ func taskView(s *spec.Stream) any {
 		Tasks       int
 		Late, Early *int64
 		Duration    int64
-	}{t, err != nil, s.IO.Tasks, s.IO.Late, s.IO.Early, boundDuration(s)}
+		Priorities  map[int]int
+	}{t, err != nil, s.IO.Tasks, s.IO.Late, s.IO.Early, boundDuration(s), s.IO.Priorities}
 }
 
 // boundDuration is the duration of tasks as far as it bounds times of rows.

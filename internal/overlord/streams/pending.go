@@ -20,7 +20,7 @@ func (k *keeper) checkPending(ctx context.Context) {
 			k.stopAll(ctx, g, "another task of its group has published")
 			k.forgetPending(g, true)
 		case failed:
-			k.o.Log.WarnContext(ctx, "a group did not publish", "supervisor", k.spec().ID(), "group", g.id, "sequence", g.sequence)
+			k.o.Log.WarnContext(ctx, "task group did not publish", "supervisor", k.spec().ID(), "group", g.id, "sequence", g.sequence)
 			k.giveUp(ctx, g)
 		case k.now() >= g.deadline:
 			k.meet(ctx, &groupError{g.sequence})

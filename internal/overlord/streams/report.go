@@ -146,7 +146,7 @@ type countersShown struct {
 	average bool
 }
 
-// MarshalJSON writes the counters.
+// MarshalJSON returns the counters.
 func (c countersShown) MarshalJSON() ([]byte, error) {
 	out := []byte{'{'}
 	for i, m := range []struct {
@@ -175,7 +175,7 @@ func number(v float64, average bool) string {
 // buildSegments is the phase that counters are of.
 const buildSegments = "buildSegments"
 
-// StatsShown returns counters as the interface shows them.
+// StatsShown returns counters in the form of API responses.
 func StatsShown(s chat.Stats) json.Marshaler {
 	shown := statsShown{Averages: map[string]map[string]countersShown{}, Totals: map[string]countersShown{buildSegments: {s.Totals, false}}}
 	byName := map[string]countersShown{}
@@ -188,7 +188,7 @@ func StatsShown(s chat.Stats) json.Marshaler {
 
 type rawJSON struct{ v any }
 
-// MarshalJSON writes the value.
+// MarshalJSON returns the value.
 func (r rawJSON) MarshalJSON() ([]byte, error) { return json.Marshal(r.v) }
 
 // stats asks the tasks for their counters, by group. One that does not answer has none.
@@ -208,17 +208,9 @@ func (k *keeper) stats(ctx context.Context) map[string]map[string]any {
 			out[id][t.id] = struct{}{}
 		}
 	}
-	answers := make([]any, len(names))
-	inParallel(names, func(i int, id string) {
-		t := k.o.Tasks.Find(id)
-		if t == nil {
-			return
-		}
-		asked, cancel := context.WithTimeout(ctx, statusPatience)
-		defer cancel()
-		if s, err := t.Stats(asked); err == nil {
-			answers[i] = StatsShown(s)
-		}
+	answers := askAll(ctx, k, names, func(t chat.Task, ctx context.Context) (any, error) {
+		s, err := t.Stats(ctx)
+		return StatsShown(s), err
 	})
 	for i, id := range names {
 		if answers[i] == nil {
@@ -249,17 +241,7 @@ func (k *keeper) parseErrors(ctx context.Context) []chat.ParseError {
 			names = append(names, t.id)
 		}
 	}
-	lists := make([][]chat.ParseError, len(names))
-	inParallel(names, func(i int, id string) {
-		if t := k.o.Tasks.Find(id); t != nil {
-			asked, cancel := context.WithTimeout(ctx, statusPatience)
-			defer cancel()
-			if list, err := t.ParseErrors(asked); err == nil {
-				lists[i] = list
-			}
-		}
-	})
-	if merged := mergeErrors(lists, most); len(merged) > 0 {
+	if merged := mergeErrors(askAll(ctx, k, names, chat.Task.ParseErrors), most); len(merged) > 0 {
 		return merged
 	}
 	return append(out, kept...)

@@ -163,7 +163,7 @@ func (k *keeper) setEnds(ctx context.Context, g *group, finish bool) stream.Posi
 	})
 	for i, id := range names {
 		if failed[i] != nil {
-			k.o.Log.WarnContext(ctx, "a task did not take its ends", "supervisor", k.spec().ID(), "task", id, "error", failed[i])
+			k.o.Log.WarnContext(ctx, "task did not accept its end positions", "supervisor", k.spec().ID(), "task", id, "error", failed[i])
 			k.kill(ctx, id, "it did not take the ends of its sequence")
 			delete(g.tasks, id)
 		}
@@ -200,7 +200,7 @@ func (k *keeper) pause(ctx context.Context, id string) stream.Positions {
 	}
 	at, err := t.Pause(ctx)
 	if err != nil {
-		k.o.Log.WarnContext(ctx, "a task did not pause", "supervisor", k.spec().ID(), "task", id, "error", err)
+		k.o.Log.WarnContext(ctx, "task did not pause", "supervisor", k.spec().ID(), "task", id, "error", err)
 		return nil
 	}
 	return at

@@ -13,12 +13,12 @@ import (
 	"github.com/hengedb/henge/internal/metastore"
 )
 
-// Decision is what the scaler last made of the load: the numbers, and why there are as many groups
-// as there are.
+// Decision is the latest decision of the scaler: its inputs, and the reason for the number of
+// groups.
 type Decision struct {
 	Time string `json:"time"`
-	// InRate is how many records come a second, Lag how many are there to be read, Rate how many
-	// records a second one task reads, Need how many tasks that makes.
+	// InRate is the number of incoming records per second, Lag the number of records to read, Rate the
+	// number of records per second that one task reads, and Need the resulting number of tasks.
 	InRate float64 `json:"inRate"`
 	Lag    int64   `json:"lag"`
 	Rate   float64 `json:"ratePerTask"`
@@ -242,7 +242,8 @@ func (k *keeper) rescale(ctx context.Context, d *Decision) {
 		k.meet(ctx, err)
 		return
 	}
-	k.o.Log.InfoContext(ctx, "a supervisor changes its number of groups", "supervisor", next.ID(), "from", k.tasks, "to", d.Need, "why", d.Why)
+	k.o.Log.InfoContext(ctx, "supervisor changes its number of "+
+		"task groups", "supervisor", next.ID(), "from", k.tasks, "to", d.Need, "why", d.Why)
 	k.finish(ctx, slices.Collect(maps.Values(k.reading)))
 	k.is.Store(next)
 	k.tasks, k.scaler.changed = d.Need, k.now()

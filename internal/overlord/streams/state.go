@@ -50,12 +50,13 @@ func (d detailed) firstRunOnly() bool {
 	return slices.Contains([]detailed{pendingState, connecting, discovering, creating}, d)
 }
 
-// Thresholds say after how many runs and tasks a supervisor is unhealthy, and healthy again.
+// Thresholds define after how many failed or successful runs and tasks a supervisor becomes
+// unhealthy, or healthy again.
 type Thresholds struct {
 	Unhealthy, Healthy, TaskUnhealthy, TaskHealthy int
-	// Events is how many errors are kept.
+	// Events is the number of errors that are kept.
 	Events int
-	// Causes says to show what errors came from, too.
+	// Causes says that the causes of errors are shown as well.
 	Causes bool
 }
 
@@ -159,7 +160,7 @@ func (s *states) endTask(good bool) {
 	s.goodTasks = 0
 }
 
-// The classes that errors have which are of no stream.
+// The classes of errors that do not come from a stream.
 const (
 	stateClass = "org.apache.druid.java.util.common.ISE"
 	plainClass = "org.apache.druid.error.DruidException"
@@ -170,7 +171,7 @@ func (s *states) meet(now int64, err error) {
 	class, message := stream.ClassOf(err)
 	ofStream := class != ""
 	if !ofStream {
-		class, message = plainClass, err.Error()
+		class, message = plainClass, fault.Words(err)
 		if f := fault.Find(err); f != nil {
 			message = f.Message
 		}

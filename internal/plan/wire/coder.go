@@ -8,7 +8,7 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// ErrCorrupt marks bytes that are no plan of this release.
+// ErrCorrupt marks bytes that are not a plan of this release.
 var ErrCorrupt = errors.New("corrupt plan")
 
 // coder writes fields to out, or reads them from in. After the first error it does nothing. What is

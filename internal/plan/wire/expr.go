@@ -2,6 +2,7 @@ package wire
 
 import (
 	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/expr/catalog"
 	"github.com/hengedb/henge/internal/vector"
 )
 
@@ -174,7 +175,7 @@ func (c *coder) call(x *expr.Call) {
 	if c.err != nil {
 		return
 	}
-	fn, ok := expr.Lookup(name)
+	fn, ok := catalog.Lookup(name)
 	if !ok || !c.reading && fn != x.Fn {
 		c.fail("Function [%s] can't be sent to another process: it is not in the catalog", name)
 		return

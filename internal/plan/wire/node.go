@@ -73,16 +73,16 @@ func Encode(n plan.Node) ([]byte, error) {
 	return c.out, c.err
 }
 
-// Fingerprint returns bytes that only equal plans have, and whether such a plan always gives the
-// same rows of the same tables: it calls no function that depends on the time, on chance or on
-// lookups. Plans that can't be encoded are an error.
+// Fingerprint returns bytes that are equal only for equal plans. It also reports whether the plan
+// is deterministic: it does not call functions that depend on the time, on randomness or on
+// lookups. If the plan cannot be encoded, it returns an error.
 func Fingerprint(n plan.Node) (key []byte, fixed bool, err error) {
 	c := &coder{results: true}
 	c.node(&n)
 	return c.out, !c.varies, c.err
 }
 
-// Decode returns the plan that bytes are; nothing may be left over. The plan keeps no part of b.
+// Decode decodes a plan, which must take all of b. The plan does not retain b.
 func Decode(b []byte) (plan.Node, error) {
 	c := &coder{reading: true, in: b}
 	if len(b) > maxBytes {

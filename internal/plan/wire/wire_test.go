@@ -11,6 +11,7 @@ import (
 	"github.com/hengedb/henge/internal/agg"
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/expr/catalog"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/vector"
@@ -25,7 +26,8 @@ func sample() plan.Node {
 		Filter: &expr.Or{Terms: []expr.Expr{
 			&expr.Any{Source: &expr.Column{Index: 1, Name: "tags", T: expr.MultiString}, Body: &expr.In{
 				X: &expr.Element{T: text}, Values: []any{"a", "b\xff"}, HasNull: true}},
-			&expr.Not{X: &expr.Call{Fn: expr.MustLookup("="), At: fault.Span{Line: 1, Column: 2, EndLine: 3, EndColumn: 4}, T: expr.Of(expr.Boolean),
+			&expr.Not{X: &expr.Call{Fn: catalog.MustLookup("="), At: fault.Span{Line: 1, Column: 2, EndLine: 3, EndColumn: 4},
+				T:    expr.Of(expr.Boolean),
 				Args: []expr.Expr{&expr.Column{Index: 2, Name: "n", T: long}, &expr.Literal{Value: int64(math.MinInt64), T: long}}}},
 		}},
 	}
@@ -35,9 +37,11 @@ func sample() plan.Node {
 			Then: &expr.Cast{X: &expr.Literal{Value: math.NaN(), T: expr.Of(expr.Double)}, T: text}}}, T: text},
 		&expr.Literal{Value: []any{float32(1.5), nil}, T: expr.ArrayOf(expr.Of(expr.Float))},
 		&expr.Loop{Kind: expr.LoopFold, Lists: []expr.Expr{&expr.Column{Index: 3, Name: "a", T: expr.ArrayOf(expr.Of(expr.Double))}}, Zip: true,
-			Initial: &expr.Literal{Value: 0.5, T: expr.Of(expr.Double)}, Body: &expr.Element{Depth: 1, T: expr.Of(expr.Double)}, T: expr.Of(expr.Double)},
+			Initial: &expr.Literal{Value: 0.5, T: expr.Of(expr.Double)}, Body: &expr.Element{Depth: 1,
+				T: expr.Of(expr.Double)}, T: expr.Of(expr.Double)},
 	}}
-	right := &plan.Inline{Out: []plan.Column{{Name: "k", Type: long}}, Rows: &vector.Batch{N: 2, Cols: []*vector.Vector{vector.FromLongs([]int64{1, 2})}}}
+	right := &plan.Inline{Out: []plan.Column{{Name: "k", Type: long}}, Rows: &vector.Batch{N: 2,
+		Cols: []*vector.Vector{vector.FromLongs([]int64{1, 2})}}}
 	join := &plan.Join{Kind: plan.Left, Left: project, Right: right, Keys: []plan.EquiKey{{Left: 0, Right: 0, NullSafe: true}}}
 	aggregate := &plan.Aggregate{Input: join, Keys: []int{1}, Sets: [][]int{{0}, {}}, Grouping: true, Aggs: []plan.AggCall{{
 		Agg: agg.Spec{Name: "SUM", Args: []vector.Type{vector.Long}}, Args: []int{0}, Filter: -1, Distinct: true, Name: "s", Type: expr.Of(expr.BigInt)}}}

@@ -1,4 +1,4 @@
-// Command gendoc writes docs/context.md from the list of query context parameters.
+// Command gendoc generates docs/context.md from the list of query context parameters.
 package main
 
 import (

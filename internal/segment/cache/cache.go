@@ -1,21 +1,21 @@
-// Package cache keeps the segment files of a node near its queries.
+// Package cache stores the segment files of a node locally, for its queries.
 //
-// The central type is Cache, which a historical owns: Load makes a segment's file local and keeps
-// it until Drop, Acquire hands the open segment to a query, Fetch does both for a segment that
-// nobody told the node to keep, and such files make room when others need it. If deep storage is a
-// directory of this machine, files are mapped where they lie and nothing is copied.
+// The central type is Cache, which a Historical owns. Load makes the file of a segment local and
+// keeps it until Drop. Acquire returns the open segment to a query. Fetch does both for a segment
+// that is not assigned to the node; such files are evicted when others need the space. If deep
+// storage is a directory of this machine, files are mapped in place without a copy.
 //
-// Of a file of Fetch that is not small only the columns are copied that queries ask for
-// (partial.go), so that to ask for a little of what no node holds does not cost all of it.
+// For large files, Fetch copies only the columns that queries request (partial.go), so a query that
+// needs a small part of a segment on deep storage does not copy all of it.
 //
-// Copies are in one or several directories (place.go). What is kept survives a restart: a manifest
-// in each, one line per segment, is all that is read then. A file is opened when a query first asks
-// for it. Copies are verified whole when they arrive, and all that is held is verified again in the
-// background (scrub.go). A copy that is gone, damaged or the file of another segment is fetched
-// again (repair.go).
+// Copies are in one or several directories (location.go) and survive a restart. At startup only the
+// manifest of each directory is read, one line per segment. A file is opened when a query first
+// needs it. Copies are verified completely when they arrive, and again in the background
+// (scrub.go). A missing or damaged copy, or a copy of another segment, is fetched again
+// (repair.go).
 //
-// Elsewhere on purpose: which segments a node should hold (package duty), and what a query does
-// with one (package exec).
+// Elsewhere on purpose: the choice of segments (package duty), and queries over them (package
+// exec).
 package cache
 
 import (
@@ -55,9 +55,9 @@ const (
 
 // Options say what a Cache is made of.
 type Options struct {
-	// Places are where copies are, at least one, and Strategy says which of them a file comes to.
-	Places   []Place
-	Strategy Strategy
+	// Locations are where copies are, at least one, and Strategy says which of them a file comes to.
+	Locations []Location
+	Strategy  Strategy
 	// Store is the deep storage that segments are fetched from.
 	Store deepstore.Store
 	// Scrub says how often what is held is verified.
@@ -77,13 +77,13 @@ type Cache struct {
 
 	mu struct {
 		sync.Mutex
-		byID   map[string]*file // loaded, by segment id
-		byKey  map[string]*file // all, by deep storage key
-		cold   *list.List       // fetched and not loaded, the one used last in front
-		mapped *list.List       // mapped, the one used last in front
-		places []*place         // the slice itself stays as it is
-		turn   int              // of RoundRobin
-		scrub  ScrubStats
+		byID      map[string]*file // loaded, by segment id
+		byKey     map[string]*file // all, by deep storage key
+		cold      *list.List       // fetched and not loaded, the one used last in front
+		mapped    *list.List       // mapped, the one used last in front
+		locations []*location      // the slice itself stays as it is
+		turn      int              // of RoundRobin
+		scrub     ScrubStats
 		// scrubbed is when the scrub last began with a file, in milliseconds.
 		scrubbed int64
 	}
@@ -93,7 +93,7 @@ type Cache struct {
 // Cache's mutex, but for key and opening.
 type file struct {
 	key     string
-	at      *place // nil: it was not fetched yet
+	at      *location // nil: it was not fetched yet
 	size    int64
 	inPlace bool                // mapped in deep storage: there is no copy
 	partial *partial            // the copy, if it is there in part; nil: it is whole
@@ -107,19 +107,19 @@ type file struct {
 	opening sync.Mutex // held while the file is opened or fetched again
 }
 
-// Open returns the cache in its places, with what it held when it was last used. What was in a
-// place that is no longer one is as if it had not been loaded.
+// Open returns the cache in its locations, with what it held when it was last used. What was in a
+// location that is no longer one is as if it had not been loaded.
 func Open(opts Options) (*Cache, error) {
 	c := &Cache{opts: opts.withDefaults()}
 	c.life, c.end = context.WithCancel(context.Background())
 	c.mu.byID, c.mu.byKey = map[string]*file{}, map[string]*file{}
 	c.mu.cold, c.mu.mapped = list.New(), list.New()
 	_, onDisk := opts.Store.(deepstore.OnDisk)
-	for _, o := range opts.Places {
-		p, err := openPlace(o, func(p *place, l line) bool {
+	for _, o := range opts.Locations {
+		p, err := openLocation(o, func(p *location, l line) bool {
 			f := c.mu.byKey[l.Key]
 			if c.mu.byID[l.ID] != nil || f != nil && f.at != p {
-				return false // this place was none for a while, and another one has the segment now
+				return false // this location was none for a while, and another one has the segment now
 			}
 			if f == nil { // deep storage may have been on this machine then and be elsewhere now: a copy that is not there is fetched
 				f = &file{key: l.Key, at: p, size: l.Size, inPlace: l.InPlace && onDisk, ids: map[string]struct{}{}}
@@ -134,7 +134,7 @@ func Open(opts Options) (*Cache, error) {
 		if err != nil {
 			return nil, errors.Join(err, c.closeLogsLocked())
 		}
-		c.mu.places = append(c.mu.places, p)
+		c.mu.locations = append(c.mu.locations, p)
 	}
 	return c, nil
 }
@@ -291,12 +291,15 @@ func (c *Cache) Loaded() []string {
 	return out
 }
 
+// Locations returns where copies are.
+func (c *Cache) Locations() []Location { return c.opts.Locations }
+
 // Used returns the bytes of the files held, those of Fetch included.
 func (c *Cache) Used() int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	used := int64(0)
-	for _, p := range c.mu.places {
+	for _, p := range c.mu.locations {
 		used += p.used
 	}
 	return used
@@ -319,7 +322,7 @@ func (c *Cache) Close() error {
 
 func (c *Cache) closeLogsLocked() error {
 	var errs []error
-	for _, p := range c.mu.places {
+	for _, p := range c.mu.locations {
 		errs = append(errs, p.log.close())
 	}
 	return errors.Join(errs...)
@@ -419,7 +422,7 @@ func (c *Cache) fetch(ctx context.Context, f *file, id string, whole bool) (*seg
 }
 
 // copy copies an object to a file of its own.
-func (p *place) copy(ctx context.Context, o deepstore.Object) (path string, err error) {
+func (p *location) copy(ctx context.Context, o deepstore.Object) (path string, err error) {
 	out, err := os.CreateTemp(filepath.Join(p.Dir, arriving), "*")
 	if err != nil {
 		return "", writeFault(filepath.Join(p.Dir, arriving), err)
@@ -478,7 +481,7 @@ func (c *Cache) openFault(id string, f *file, err error) error {
 	return fmt.Errorf("loading segment [%s]: %w", id, err)
 }
 
-// reserve makes room for the file in its place.
+// reserve makes room for the file in its location.
 func (c *Cache) reserve(f *file, id string, size int64) error {
 	p, err := c.settle(f, id, size)
 	if err != nil {

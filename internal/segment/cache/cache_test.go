@@ -67,7 +67,7 @@ func (b *bench) spec(i int) json.RawMessage { return b.local.LoadSpec(key(i)) }
 
 func (b *bench) cache(t *testing.T, store deepstore.Store, maxBytes int64) *Cache {
 	t.Helper()
-	c, err := Open(Options{Places: []Place{{Dir: b.dir, MaxBytes: maxBytes}}, Store: store})
+	c, err := Open(Options{Locations: []Location{{Dir: b.dir, MaxBytes: maxBytes}}, Store: store})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -425,8 +425,8 @@ func TestManifestIsWrittenAnew(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if c.mu.places[0].log.lines > 1100 {
-		t.Errorf("manifest has %d lines", c.mu.places[0].log.lines)
+	if c.mu.locations[0].log.lines > 1100 {
+		t.Errorf("manifest has %d lines", c.mu.locations[0].log.lines)
 	}
 	c.Close()
 	if diff := cmp.Diff([]string{"stays"}, b.cache(t, b.local, 0).Loaded()); diff != "" {

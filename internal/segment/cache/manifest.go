@@ -175,8 +175,8 @@ func (m *manifest) close() error {
 	return nil
 }
 
-// linesLocked are the loaded segments of a place but for one.
-func (c *Cache) linesLocked(at *place, but string) iter.Seq[line] {
+// linesLocked are the loaded segments of a location but for one.
+func (c *Cache) linesLocked(at *location, but string) iter.Seq[line] {
 	return func(yield func(line) bool) {
 		for id, f := range c.mu.byID {
 			if id != but && f.at == at && !yield(line{ID: id, Key: f.key, Size: f.size, InPlace: f.inPlace}) {

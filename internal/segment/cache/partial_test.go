@@ -200,7 +200,7 @@ func TestPartsThatArriveDamagedAreFetchedAgain(t *testing.T) {
 	b.wide(t, 1)
 	failures, corrupt := 0, 0
 	for seed := range uint64(40) {
-		c, err := Open(Options{Places: []Place{{Dir: filepath.Join(t.TempDir(), "cache")}}, Store: faulty.New(b.local, seed, faulty.Plan{Before: 0.1, Short: 0.1, Flip: 0.2})})
+		c, err := Open(Options{Locations: []Location{{Dir: filepath.Join(t.TempDir(), "cache")}}, Store: faulty.New(b.local, seed, faulty.Plan{Before: 0.1, Short: 0.1, Flip: 0.2})})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -366,7 +366,7 @@ func TestManyLocalSegmentsAreReadyAtOnce(t *testing.T) {
 	}
 	for i := range segments {
 		l := line{ID: fmt.Sprintf("wiki_2026-01-01T00:00:00.000Z_2026-01-02T00:00:00.000Z_2026-03-01T00:00:00.000Z_%d", i), Key: fmt.Sprintf("wiki/many%d/index", i), Size: 1 << 20}
-		if err := c.mu.places[0].log.add(l); err != nil {
+		if err := c.mu.locations[0].log.add(l); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -151,7 +151,8 @@ func (c *Cache) renew(ctx context.Context, f *file, id string, kept bool) (s *se
 	f.health.rests, f.health.failure = c.opts.Clock.Now().Add(rest), err.Error()
 	known := c.mu.byKey[f.key] == f
 	c.mu.Unlock()
-	c.opts.Log.ErrorContext(ctx, "a damaged segment file could not be replaced; retrying", "segment", id, "object", f.key, "after", rest, "error", err)
+	c.opts.Log.ErrorContext(ctx, "failed to replace a damaged segment file; "+
+		"retrying", "segment", id, "object", f.key, "after", rest, "error", err)
 	if known {
 		if s, openErr := c.reopen(ctx, f, part); openErr == nil {
 			return c.keep(f, s), nil
@@ -181,7 +182,7 @@ func (c *Cache) found(ctx context.Context, f *file, id string, reason error) {
 	}
 	c.mu.Unlock()
 	if first {
-		c.opts.Log.WarnContext(ctx, "a segment file is damaged", "segment", id, "object", f.key, "reason", text)
+		c.opts.Log.WarnContext(ctx, "segment file is damaged", "segment", id, "object", f.key, "reason", text)
 	}
 }
 

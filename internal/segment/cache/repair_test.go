@@ -83,7 +83,7 @@ func (b *bench) timed(t *testing.T, where string) (*Cache, *fakeclock.Clock) {
 		store = b.far
 	}
 	times := fakeclock.New(time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC))
-	c, err := Open(Options{Places: []Place{{Dir: b.dir}}, Store: store, Clock: times, Scrub: ScrubOptions{Period: time.Hour}})
+	c, err := Open(Options{Locations: []Location{{Dir: b.dir}}, Store: store, Clock: times, Scrub: ScrubOptions{Period: time.Hour}})
 	if err != nil {
 		t.Fatal(err)
 	}

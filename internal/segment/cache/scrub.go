@@ -117,7 +117,7 @@ func (c *Cache) scrub(ctx context.Context, f *file, id string) {
 	if s != nil && !s.Acquire() {
 		s = nil
 	}
-	for _, p := range c.mu.places {
+	for _, p := range c.mu.locations {
 		total += p.used
 	}
 	c.mu.Unlock()
@@ -160,7 +160,7 @@ func (c *Cache) scrub(ctx context.Context, f *file, id string) {
 	c.mu.Unlock()
 	if !known || err == nil || !errors.Is(err, segment.ErrCorrupt) && !errors.Is(err, fs.ErrNotExist) {
 		if known && err != nil {
-			c.opts.Log.ErrorContext(ctx, "a segment file could not be verified", "segment", id, "object", f.key, "error", err)
+			c.opts.Log.ErrorContext(ctx, "failed to verify a segment file", "segment", id, "object", f.key, "error", err)
 		}
 		return
 	}
@@ -186,7 +186,8 @@ func (c *Cache) mend(ctx context.Context, f *file, id string, mapped bool) {
 	c.mu.Unlock()
 	s, err := c.fetch(ctx, f, id, kept)
 	if err != nil {
-		c.opts.Log.ErrorContext(ctx, "a damaged segment file could not be replaced; the next query tries again", "segment", id, "object", f.key, "error", err)
+		c.opts.Log.ErrorContext(ctx, "failed to replace a damaged segment file; the next query "+
+			"retries", "segment", id, "object", f.key, "error", err)
 		return
 	}
 	c.mended(f)

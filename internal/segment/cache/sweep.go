@@ -13,7 +13,7 @@ import (
 // file, and is for a duty in the background. It returns how many bytes that was.
 func (c *Cache) Sweep(ctx context.Context) (removed int64, err error) {
 	var found []string
-	for _, p := range c.opts.Places {
+	for _, p := range c.opts.Locations {
 		paths, err := filepath.Glob(filepath.Join(p.Dir, "??", "*.segment"))
 		if err != nil {
 			return removed, fmt.Errorf("segment cache [%s]: %w", p.Dir, err)

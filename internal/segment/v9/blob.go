@@ -36,7 +36,7 @@ func (s *smoosh) blobs(base string, order binary.ByteOrder) ([]string, error) {
 	for i := range out {
 		end := order.Uint64(ends[8*i:])
 		if end < last || end > uint64(len(bytes)) {
-			return nil, corrupt(base, "value [%d] lies outside of its bytes", i)
+			return nil, corrupt(base, "value [%d] is outside of its bytes", i)
 		}
 		out[i], last = string(bytes[last:end]), end
 	}
@@ -70,7 +70,7 @@ func (s *smoosh) joined(name string, order binary.ByteOrder) ([]byte, error) {
 	for i := range n {
 		end := int(int32(order.Uint32(ends[4*i:])))
 		if end < last || end > len(c.b) {
-			return nil, corrupt(name, "block [%d] lies outside of it", i)
+			return nil, corrupt(name, "block [%d] is outside of it", i)
 		}
 		block, err := inflater.block(c.b[last:end])
 		if err != nil || i < n-1 && len(block) != size {

@@ -8,8 +8,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// common is a column of the common format: what the reference makes of columns whose type it finds
-// out itself. Its part has a header only, the values are in further parts.
+// common is a column of the common format: what Druid makes of columns whose type it finds out
+// itself. Its part has a header only, the values are in further parts.
 type common struct {
 	parts *smoosh
 	name  string

@@ -70,7 +70,7 @@ func (f *inflater) block(packed []byte) ([]byte, error) {
 }
 
 // inflateLZF decodes chunks "ZV", kind, length, [length when decoded], bytes, as the LZF library of
-// the reference frames them.
+// Druid frames them.
 func inflateLZF(in, out []byte) ([]byte, error) {
 	for len(in) > 0 {
 		if len(in) < 5 || in[0] != 'Z' || in[1] != 'V' {

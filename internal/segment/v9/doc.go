@@ -1,31 +1,32 @@
-// Package v9 reads segments of the reference system: those of format version 9, which it has
-// written since 2014.
+// Package v9 reads segments of Apache Druid in format version 9, which Druid has written since
+// 2014.
 //
-// The central type is Segment, an open segment. It tells the columns with our types and gives the
-// values of one column at a time as a vector; a conversion is one pass over the columns (package
-// tasktype/imports). Nothing of a segment stays in memory but the table of its parts.
+// The central type is Segment, an open segment. It returns the columns with the types of Henge, and
+// the values of one column at a time as a vector; a conversion is one pass over the columns
+// (package tasktype/imports). An open segment keeps only the table of its parts in memory.
 //
 // A segment is a folder:
 //
 //	version.bin                the number 9
-//	meta.smoosh                a text that says where each part is: name, file, from, to
+//	meta.smoosh                text, the location of each part: name, file, from, to
 //	00000.smoosh, 00001...     the parts, one after the other
 //
-// Parts are index.drd (the names of the columns, the interval, the kind of bitmaps), metadata.drd
-// (JSON: aggregators, granularity, order), one per column, and for many columns further ones whose
-// name begins with the column's. The part of a column begins with a JSON descriptor that names the
-// encodings of what follows it. Numbers are big-endian unless the descriptor gives a byte order for
-// values.
+// The parts are index.drd (the names of the columns, the interval, the kind of bitmaps),
+// metadata.drd (JSON: aggregators, granularity, order), and one part per column; many columns have
+// further parts, whose names begin with the name of the column. The part of a column begins with a
+// JSON descriptor that names the encodings of the following bytes. Numbers are big-endian unless
+// the descriptor defines a byte order for values.
 //
 //	smoosh.go, segment.go      the folder, the descriptors, Segment
 //	cursor.go, indexed.go      reading bytes; lists of values of any length
 //	compress.go, ints.go, longs.go, doubles.go, blob.go   blocks of values
 //	text.go, fixed.go, bitmap.go   dictionaries, bitmaps
-//	strings.go, common.go, nested.go, smile.go   columns of strings, of the common format, of nested values
+//	strings.go, common.go, nested.go, smile.go   columns of strings, of the common format, of nested
+//	                                             values
 //
-// A reader never trusts a byte: what does not hold is an error that errors.Is knows as
-// segment.ErrCorrupt, what is well-formed but not known here one that it knows as ErrUnknown.
-// Indexes are not read: those of the converted segment are built anew.
+// A reader does not trust the file. A violation is an error for which errors.Is(err,
+// segment.ErrCorrupt) holds; well-formed but unsupported data is an ErrUnknown. Indexes are not
+// read: the writer of the converted segment rebuilds them.
 package v9
 
 import (

@@ -77,7 +77,7 @@ func (l *indexed) at(i int) (value []byte, null bool, err error) {
 	}
 	to := int(int32(l.order.Uint32(l.ends[4*i:])))
 	if from < 0 || to < from+4 || to > len(group) {
-		return nil, false, corrupt(l.part, "value [%d] of a list lies outside of it", i)
+		return nil, false, corrupt(l.part, "value [%d] of a list is outside of it", i)
 	}
 	value = group[from+4 : to]
 	null = len(value) == 0 && int32(binary.BigEndian.Uint32(group[from:])) == -1

@@ -47,7 +47,7 @@ func (c *cursor) pairs(t vector.Type, parts *smoosh, rows int) (*vector.Vector, 
 	for i := range v.Strings {
 		from, to := binary.LittleEndian.Uint64(ends[8*i:]), binary.LittleEndian.Uint64(ends[8*i+8:])
 		if from > to || to > uint64(len(cells)) {
-			return nil, corrupt(c.part, "value [%d] lies outside of its bytes", i)
+			return nil, corrupt(c.part, "value [%d] is outside of its bytes", i)
 		}
 		if from == to {
 			continue
@@ -156,7 +156,7 @@ func (c *cursor) cellBytes() ([]byte, error) {
 	for i := 4; i < len(places); i += 4 {
 		end := int(binary.LittleEndian.Uint32(places[i:]))
 		if end < last || end > len(blocks) {
-			return nil, corrupt(c.part, "block [%d] lies outside of it", i/4-1)
+			return nil, corrupt(c.part, "block [%d] is outside of it", i/4-1)
 		}
 		block, err := inflater.block(blocks[last:end])
 		if err != nil {

@@ -184,7 +184,7 @@ func (s *Segment) readIndex() ([]string, error) {
 }
 
 // readMetadata reads metadata.drd. Aggregators that it can't be read for are no reason to refuse a
-// segment, as in the reference.
+// segment, as in Druid. See quirk Q014.
 func (s *Segment) readMetadata() error {
 	if !s.parts.has("metadata.drd") {
 		return nil

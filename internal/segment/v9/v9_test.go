@@ -131,7 +131,7 @@ func TestIndexSettingsOfTheReference(t *testing.T) {
 	}
 }
 
-// maker makes the parts of a segment as the reference writes them.
+// maker makes the parts of a segment as Druid writes them.
 type maker struct {
 	names []string
 	parts map[string][]byte

@@ -8,26 +8,27 @@ import (
 
 	"github.com/hengedb/henge/internal/agg"
 	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/expr/catalog"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// Catalog is what INFORMATION_SCHEMA describes.
+// Catalog is the content that INFORMATION_SCHEMA describes.
 type Catalog struct {
 	// Name is the catalog and the schema of datasources: the API name of the request, "service" or an
 	// alias.
 	Name string
-	// Tables are the datasources and lookups; system tables are added by themselves.
+	// Tables are the datasources and lookups; the package adds system tables.
 	Tables []Table
-	// Hidden tells whether a table of the schema sys is left out; nil: none is.
+	// Hidden reports whether a table of the schema sys is omitted; nil: all are listed.
 	Hidden func(table string) bool
 }
 
-// Table is a datasource (Schema empty: that of datasources) or a lookup.
+// Table is a datasource (if Schema is empty) or a lookup.
 type Table struct {
 	Schema, Name string
-	// Joinable and Broadcast tables are on every server that may join with them.
+	// Joinable and Broadcast tables are on every server that can join with them.
 	Joinable, Broadcast bool
 	Columns             []plan.Column
 }
@@ -51,7 +52,7 @@ func Rows(c *Catalog, name string, cols []plan.Column) (*vector.Batch, error) {
 	return Batch(all, rows, cols)
 }
 
-// Batch makes a batch with the columns cols, by name, of rows that have the columns all. Values are
+// Batch returns a batch with the columns cols, by name, of rows with the columns all. Values are
 // nil, string or int64.
 func Batch(all []plan.Column, rows [][]any, cols []plan.Column) (*vector.Batch, error) {
 	out := &vector.Batch{N: len(rows), Cols: make([]*vector.Vector, len(cols))}
@@ -166,7 +167,7 @@ func (c *Catalog) routines() [][]any {
 		}
 		out = append(out, []any{c.Name, Information, name, "FUNCTION", aggregator, s})
 	}
-	for _, f := range expr.Functions() {
+	for _, f := range catalog.Functions() {
 		quoted := make([]string, 0, len(f.Forms))
 		for _, s := range f.Signatures() {
 			quoted = append(quoted, "'"+s+"'")

@@ -11,7 +11,7 @@ import (
 	"github.com/hengedb/henge/internal/plan"
 )
 
-var catalog = &Catalog{Name: "druid", Tables: []Table{
+var wiki = &Catalog{Name: "druid", Tables: []Table{
 	{Name: "wiki", Columns: []plan.Column{
 		{Name: "__time", Type: expr.Of(expr.Timestamp).NotNull()},
 		{Name: "page", Type: expr.Of(expr.Varchar)},
@@ -39,7 +39,7 @@ func rows(t *testing.T, name, column, value string, want ...string) [][]any {
 		}
 		cols[i] = all[at]
 	}
-	b, err := Rows(catalog, name, cols)
+	b, err := Rows(wiki, name, cols)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func TestColumnsDescribeTypes(t *testing.T) {
 	}
 }
 
-// The reference lists these as it does, whatever is in them.
+// Druid lists these as it does, whatever is in them.
 func TestColumnsOfTheTablesThemselves(t *testing.T) {
 	for table, want := range map[string]string{"SCHEMATA": "", "TABLES": "", "ROUTINES": "SIGNATURES", "server_segments": "server segment_id",
 		"COLUMNS": "CHARACTER_MAXIMUM_LENGTH CHARACTER_OCTET_LENGTH NUMERIC_PRECISION NUMERIC_PRECISION_RADIX NUMERIC_SCALE DATETIME_PRECISION CHARACTER_SET_NAME COLLATION_NAME"} {
@@ -128,7 +128,7 @@ func TestUnknownNamesHaveNoColumns(t *testing.T) {
 	if Columns(System, "nothing") != nil || Columns("nothing", "segments") != nil || Columns(Information, "tables") != nil {
 		t.Error("names of system tables are exact")
 	}
-	if _, err := Rows(catalog, "nothing", nil); err == nil {
+	if _, err := Rows(wiki, "nothing", nil); err == nil {
 		t.Error("a table that does not exist has rows")
 	}
 }

@@ -1,9 +1,10 @@
-// Package infoschema gives the tables of INFORMATION_SCHEMA and the columns of those of sys.
+// Package infoschema implements the tables of INFORMATION_SCHEMA and the columns of the tables of
+// sys.
 //
-// Columns says what a table looks like; the binder of package sql asks it. Rows builds the rows of
-// an INFORMATION_SCHEMA table from a Catalog, a plain list of what there is, which the caller has
-// already cut to what the reader may see. The rows of sys come from where the facts are (the
-// broker, the coordinator) and are built there, in the order of Columns.
+// Columns returns the columns of a table, for the binder of package sql. Rows builds the rows of an
+// INFORMATION_SCHEMA table from a Catalog, a plain list of tables and columns, which the caller has
+// already restricted to the permissions of the reader. The rows of sys tables are built where the
+// facts are (the Broker, the Coordinator), in the order of Columns.
 package infoschema
 
 import (
@@ -29,8 +30,8 @@ type table struct {
 }
 
 // define makes a table. Columns are VARCHAR, with # before the name BIGINT; with ! before that they
-// are listed as not nullable, as the reference lists them, also where it has NULLs in them: to the
-// planner every column is nullable.
+// are listed as not nullable, as Druid lists them, also where it has NULLs in them: to the planner
+// every column is nullable. See quirk Q014.
 func define(name string, columns ...string) table {
 	t := table{name: name, required: map[string]bool{}}
 	for _, c := range columns {
@@ -45,7 +46,7 @@ func define(name string, columns ...string) table {
 	return t
 }
 
-// Columns of spec/sql.md, sections 8.1 and 8.2.
+// Columns of docs/sql.md.
 var schemas = map[string][]table{
 	Information: {
 		define("SCHEMATA", "!CATALOG_NAME", "!SCHEMA_NAME", "!SCHEMA_OWNER", "!DEFAULT_CHARACTER_SET_CATALOG", "!DEFAULT_CHARACTER_SET_SCHEMA",
@@ -72,8 +73,8 @@ var schemas = map[string][]table{
 	},
 }
 
-// Columns returns the columns of a table of INFORMATION_SCHEMA or sys, nil if there is none of that
-// name. Callers must not change them.
+// Columns returns the columns of a table of INFORMATION_SCHEMA or sys, or nil if it does not exist.
+// Callers must not change them.
 func Columns(schema, name string) []plan.Column {
 	for _, t := range schemas[schema] {
 		if t.name == name {

@@ -1,15 +1,14 @@
-// Package pg reads SQL as clients of PostgreSQL write it.
+// Package pg parses the SQL of PostgreSQL clients.
 //
-// Parse splits a text into statements and turns each into a tree (node.go). The dialect of the rest
-// of Henge (package sql/syntax) is not touched: what reads datasources is written in that dialect
-// by Translate, with a map of places so that errors point into the client's text; what reads
-// pg_catalog, information_schema or no table at all is answered by package sql/pgcatalog from the
-// same tree.
+// Parse splits a text into statements and converts each into a tree (node.go). It is independent of
+// the dialect of Henge (package sql/syntax). Translate writes queries over datasources in that
+// dialect, with a map of positions, so that errors refer to the text of the client. Package
+// sql/pgcatalog runs queries over pg_catalog, information_schema or no table from the same tree.
 //
 //	lexer.go      tokens: E'', $$, $1, operators of any characters, nested comments
 //	parse_*.go    recursive descent, operators by precedence
 //	translate*.go a query over datasources in the dialect of package sql
 //
-// Words without quotes are folded to lower case, as PostgreSQL does; an Ident keeps the text as it
-// was written too, because datasources have columns such as cityName.
+// Unquoted words are folded to lower case, as in PostgreSQL. An Ident also keeps the original text,
+// because datasources have columns such as cityName.
 package pg

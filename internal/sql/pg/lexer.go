@@ -29,7 +29,7 @@ type token struct {
 	text string
 }
 
-// Error is a statement that can't be read. At is the byte in the text, counted from 0.
+// Error is a syntax error. At is the byte offset in the text, from 0.
 type Error struct {
 	At      int
 	Message string

@@ -1,6 +1,6 @@
 package pg
 
-// Ident is a name. Name is folded unless it was in quotes; Raw is as it was written.
+// Ident is a name. Name is folded to lower case unless it was quoted. Raw is the original spelling.
 type Ident struct {
 	At     int
 	Name   string
@@ -8,26 +8,28 @@ type Ident struct {
 	Quoted bool
 }
 
-// Statement is one statement of a text; its Source is the text without what is around it.
+// Statement is one statement of a text. Source is the text of the statement without surrounding
+// blanks.
 type Statement struct {
 	Source string
-	// At is the byte at which Source begins in the whole text.
+	// At is the byte offset of Source in the whole text.
 	At   int
 	Node Node
-	// Params is the highest $n.
+	// Params is the number of the highest $n.
 	Params int
 }
 
-// Node is what a statement does.
+// Node is the syntax tree of a statement.
 type Node interface{ node() }
 
 type (
 	// Select is a query.
 	Select struct{ Query *Query }
-	// Native is a statement that only package sql knows, such as INSERT, REPLACE and EXPLAIN PLAN FOR.
+	// Native is a statement that only package sql can parse, such as INSERT, REPLACE and EXPLAIN PLAN
+	// FOR.
 	Native struct {
 		Verb string
-		// Why is what was wrong with it as a statement of PostgreSQL; nil: its verb is not one.
+		// Why is the syntax error of the statement as PostgreSQL; nil: PostgreSQL does not have its verb.
 		Why error
 	}
 	// Explain is EXPLAIN [ANALYZE] of a query.
@@ -35,7 +37,7 @@ type (
 		Analyze, JSON bool
 		Query         *Query
 	}
-	// Set is SET name = values; Values nil is DEFAULT.
+	// Set is SET name = values. Nil Values mean DEFAULT.
 	Set struct {
 		Name   string
 		Values []string
@@ -43,18 +45,18 @@ type (
 	}
 	// Show is SHOW name.
 	Show struct{ Name string }
-	// Reset is RESET name; "all" is all.
+	// Reset is RESET name; "all" means ALL.
 	Reset struct{ Name string }
-	// Txn is a statement of transactions: begin, commit, rollback, savepoint, release, rollback to.
+	// Txn is a transaction statement: begin, commit, rollback, savepoint, release, rollback to.
 	Txn struct {
 		Kind string
 		Name string
-		// Isolation is what was asked for, if anything was.
+		// Isolation is the requested isolation level, "" if none was given.
 		Isolation string
-		// Chain begins another one at once.
+		// Chain starts a new transaction immediately.
 		Chain bool
-		// ReadWrite says that a transaction that writes was asked for.
-		ReadWrite bool
+		// ReadOnly and ReadWrite are the requested access mode, if one was given.
+		ReadOnly, ReadWrite bool
 	}
 	// Declare is DECLARE name CURSOR FOR query.
 	Declare struct {
@@ -71,7 +73,7 @@ type (
 		Count     int64
 		All       bool
 	}
-	// CloseCursor is CLOSE name; "" is ALL.
+	// CloseCursor is CLOSE name; "" means ALL.
 	CloseCursor struct{ Name string }
 	// Copy is COPY .. TO STDOUT or FROM STDIN.
 	Copy struct {
@@ -79,9 +81,18 @@ type (
 		Table   []Ident
 		Columns []Ident
 		From    bool
-		// Where is what stands instead of STDIN or STDOUT.
+		// At is the position of the table.
+		At int
+		// Where is the target or source if it is not STDOUT or STDIN.
 		Where   string
 		Options map[string]string
+	}
+	// Insert is INSERT INTO table (columns) VALUES (..), .. Nil values mean DEFAULT.
+	Insert struct {
+		At      int
+		Table   *Table
+		Columns []Ident
+		Values  *Values
 	}
 	// Prepare is PREPARE name (types) AS statement.
 	Prepare struct {
@@ -94,13 +105,13 @@ type (
 		Name string
 		Args []Expr
 	}
-	// Deallocate is DEALLOCATE name; "" is ALL.
+	// Deallocate is DEALLOCATE name; "" means ALL.
 	Deallocate struct{ Name string }
 	// Discard is DISCARD what.
 	Discard struct{ What string }
-	// Accepted is a statement that is taken and does nothing: LISTEN, UNLISTEN, NOTIFY.
+	// Accepted is a statement that is accepted but has no effect: LISTEN, UNLISTEN, NOTIFY.
 	Accepted struct{ Tag string }
-	// Refused is a statement of PostgreSQL that there is nothing for.
+	// Refused is a statement of PostgreSQL that is not supported.
 	Refused struct{ Verb string }
 )
 
@@ -112,6 +123,7 @@ func (*Show) node()        {}
 func (*Reset) node()       {}
 func (*Txn) node()         {}
 func (*Declare) node()     {}
+func (*Insert) node()      {}
 func (*Fetch) node()       {}
 func (*CloseCursor) node() {}
 func (*Copy) node()        {}
@@ -140,7 +152,7 @@ type CTE struct {
 	Query   *Query
 }
 
-// Order is an item of ORDER BY. Nulls is "", first or last.
+// Order is an item of ORDER BY. Nulls is "", "first" or "last".
 type Order struct {
 	X     Expr
 	Desc  bool
@@ -183,7 +195,7 @@ func (*Values) body() {}
 // Item is an output column.
 type Item struct {
 	X Expr
-	// As is the alias; "" in Name: there is none.
+	// As is the alias. If Name is "", there is none.
 	As Ident
 }
 
@@ -191,7 +203,7 @@ type Item struct {
 type From interface{ from() }
 
 type (
-	// Table is a name. Parts are catalog, schema and name as far as they were written.
+	// Table is a table name. Parts are its catalog, schema and name, as far as given.
 	Table struct {
 		At      int
 		Parts   []Ident
@@ -232,7 +244,7 @@ func (*Derived) from()  {}
 func (*Function) from() {}
 func (*Join) from()     {}
 
-// TypeName is a type as it was written: lower case, without its schema.
+// TypeName is the name of a type in lower case, without its schema.
 type TypeName struct {
 	At    int
 	Name  string
@@ -240,10 +252,10 @@ type TypeName struct {
 	Array int // how many [] follow it
 }
 
-// Expr is an expression. Pos is the byte it begins at.
+// Expr is an expression. Pos is the byte offset at which it begins.
 type Expr interface{ Pos() int }
 
-// At is the place of an expression.
+// At is the position of an expression.
 type At int
 
 // Pos implements Expr.
@@ -271,7 +283,7 @@ type (
 		At
 		N int
 	}
-	// Name is a column, or part of one.
+	// Name is a column or a part of a column.
 	Name struct {
 		At
 		Parts []Ident
@@ -281,13 +293,13 @@ type (
 		At
 		Of []Ident
 	}
-	// Unary is an operator before its operand.
+	// Unary is a prefix operator with its operand.
 	Unary struct {
 		At
 		Op string
 		X  Expr
 	}
-	// Binary is an operator, AND and OR among them.
+	// Binary is a binary operator, including AND and OR.
 	Binary struct {
 		At
 		Op   string
@@ -299,7 +311,7 @@ type (
 		X    Expr
 		Type TypeName
 	}
-	// Call is a function. Name has no schema if that was pg_catalog.
+	// Call is a function call. Name has no schema if the schema was pg_catalog.
 	Call struct {
 		At
 		Schema   string
@@ -312,7 +324,7 @@ type (
 		Within   []Order
 		Filter   Expr
 		Over     *Over
-		// Bare says that it had no parentheses, like current_user.
+		// Bare says that the call has no parentheses, like current_user.
 		Bare bool
 	}
 	// Case is CASE.
@@ -361,14 +373,14 @@ type (
 		X, Low, High   Expr
 		Not, Symmetric bool
 	}
-	// Like is LIKE, ILIKE and SIMILAR TO, by Op.
+	// Like is LIKE, ILIKE or SIMILAR TO, according to Op.
 	Like struct {
 		At
 		X, Pattern, Escape Expr
 		Op                 string
 		Not                bool
 	}
-	// Is is x IS test: null, true, false, unknown, document.
+	// Is is x IS test. The tests are null, true, false, unknown and document.
 	Is struct {
 		At
 		X    Expr
@@ -393,7 +405,7 @@ type (
 		X    Expr
 		Name Ident
 	}
-	// Row is (a, b) and ROW(a, b).
+	// Row is (a, b) or ROW(a, b).
 	Row struct {
 		At
 		Items []Expr
@@ -403,11 +415,11 @@ type (
 // When is WHEN cond THEN x.
 type When struct{ Cond, Then Expr }
 
-// Over is a window.
+// Over is a window definition.
 type Over struct {
 	Name        string
 	PartitionBy []Expr
 	OrderBy     []Order
-	// Frame is the text of ROWS or RANGE ..., as it was written.
+	// Frame is the original text of ROWS or RANGE ...
 	Frame string
 }

@@ -21,8 +21,8 @@ type parser struct {
 // maxChain bounds the operators of one chain, a AND b AND c ..: they nest in the tree.
 const maxChain = 20_000
 
-// Parse splits a text into its statements. A text without any gives none. The statements before one
-// that can't be read are given with the error.
+// Parse splits a text into its statements. It returns none for a text without statements. If a
+// statement can't be parsed, Parse returns the statements before it together with the error.
 func Parse(text string) ([]*Statement, error) {
 	toks, err := lex(text)
 	if err != nil {
@@ -93,7 +93,7 @@ func parseOne(text string, toks []token) (*Statement, error) {
 	return nil, err
 }
 
-// ParseExpr reads an expression alone.
+// ParseExpr parses a single expression.
 func ParseExpr(text string) (Expr, error) {
 	toks, err := lex(text)
 	if err != nil {
@@ -294,10 +294,10 @@ func (p *parser) integer() int64 {
 	return n
 }
 
-// IsReserved reports whether a word is no name without quotes.
+// IsReserved reports whether a word can't be used as a name without quotes.
 func IsReserved(word string) bool { return reserved[word] || typeFunc[word] }
 
-// QuestionMarks writes the parameters of a text as ? and returns which they are, from 1.
+// QuestionMarks replaces the parameters of a text by ? and returns their numbers, from 1.
 func QuestionMarks(text string) (out string, params []int) {
 	toks, err := lex(text)
 	if err != nil {

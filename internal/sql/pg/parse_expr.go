@@ -2,7 +2,7 @@ package pg
 
 import "strconv"
 
-// Precedence of operators, from loose to tight.
+// The precedence of operators, from lowest to highest.
 const (
 	precOr = iota + 1
 	precAnd

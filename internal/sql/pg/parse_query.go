@@ -463,7 +463,7 @@ func (p *parser) window() *Over {
 	return w
 }
 
-// Nested returns the query that a body in parentheses is; nil: it is of another form.
+// Nested returns the query of a parenthesized body; nil: the body has another form.
 func Nested(b Body) *Query {
 	if n, ok := b.(*nested); ok {
 		return n.query

@@ -23,6 +23,9 @@ func (p *parser) statement() Node {
 	case "explain":
 		return p.explain()
 	case "insert", "replace":
+		if n := p.insert(); n != nil {
+			return n
+		}
 		return p.native(t)
 	case "set":
 		p.pos++
@@ -253,6 +256,7 @@ func (p *parser) transactionModes(x *Txn) string {
 			}
 			x.Isolation = strings.Join(words, " ")
 		case p.acceptAll("read", "only"):
+			x.ReadOnly = true
 		case p.acceptAll("read", "write"):
 			x.ReadWrite = true
 		case p.accept("deferrable"), p.acceptAll("not", "deferrable"):
@@ -371,7 +375,8 @@ func (p *parser) copy() Node {
 		c.Query = p.query()
 		p.need(")")
 	} else {
-		c.Table = p.tableName().Parts
+		t := p.tableName()
+		c.Table, c.At = t.Parts, t.At
 		if p.cur().punct("(") {
 			c.Columns = p.names()
 		}
@@ -444,7 +449,7 @@ func (p *parser) prepare() Node {
 	start := p.cur().start
 	inner := p.statement()
 	switch inner.(type) {
-	case *Select, *Native, *Explain:
+	case *Select, *Native, *Explain, *Insert:
 	default:
 		p.fail()
 	}

@@ -20,19 +20,19 @@ func TestStatementsOfClients(t *testing.T) {
 
 func TestTextsThatAreNoStatements(t *testing.T) {
 	for text, want := range map[string]string{
-		"foo":                       `syntax error at or near "foo"`,
-		"fetch":                     "syntax error at end of input",
-		"set x":                     "syntax error at end of input",
-		"begin; copy (select":       "syntax error at end of input",
-		"select 'a":                 `unterminated quoted string at or near "'a"`,
-		"select /* a":               "unterminated /* comment",
-		"select $$a":                `unterminated dollar-quoted string at or near "$$a"`,
-		`select "`:                  `unterminated quoted identifier at or near """`,
-		`select ""`:                 "zero-length delimited identifier",
-		"listen; close":             "syntax error at end of input",
-		"select \x01":               "syntax error at or near \"\x01\"",
-		"select 1a":                 `trailing junk after numeric literal at or near "1a"`,
-		"insert into t values ($1)": "parameters are for queries only",
+		"foo":                     `syntax error at or near "foo"`,
+		"fetch":                   "syntax error at end of input",
+		"set x":                   "syntax error at end of input",
+		"begin; copy (select":     "syntax error at end of input",
+		"select 'a":               `unterminated quoted string at or near "'a"`,
+		"select /* a":             "unterminated /* comment",
+		"select $$a":              `unterminated dollar-quoted string at or near "$$a"`,
+		`select "`:                `unterminated quoted identifier at or near """`,
+		`select ""`:               "zero-length delimited identifier",
+		"listen; close":           "syntax error at end of input",
+		"select \x01":             "syntax error at or near \"\x01\"",
+		"select 1a":               `trailing junk after numeric literal at or near "1a"`,
+		"insert into t select $1": "parameters are for queries only",
 	} {
 		_, err := Parse(text)
 		if err == nil || err.Error() != want {

@@ -10,34 +10,36 @@ import (
 	"github.com/hengedb/henge/internal/sql/pgtype"
 )
 
-// Options say what Translate knows beside the query.
+// Options are the inputs of Translate besides the query.
 type Options struct {
-	// Constant computes an expression that reads no table; ok is false if it can't. Nil: none can be.
+	// Constant evaluates an expression that reads no table. ok is false if it can't be evaluated. Nil:
+	// no expression can be evaluated.
 	Constant func(x Expr) (v any, t pgtype.OID, ok bool)
-	// Params are the values of the parameters, of which those in arrays stand in the text; nil: they
-	// are not known yet.
+	// Params are the values of the parameters. Values of array parameters are written into the text.
+	// nil: the values are not known yet.
 	Params []any
-	// Bound says that Params are the values.
+	// Bound says that Params contains the values.
 	Bound bool
-	// Zone is that of the query, in which points in time are written; nil: UTC.
+	// Zone is the time zone of the query, in which timestamps are written; nil: UTC.
 	Zone *time.Location
 }
 
 // Translation is a query in the dialect of package sql.
 type Translation struct {
 	SQL string
-	// Params are the parameters of the ? in SQL, in their order, from 1. Lists are those that stand
-	// in the text as lists, with the place of the ? that tells the type of their items, from 0.
+	// Params are the numbers of the parameters of each ? in SQL, in order, from 1. Lists are the
+	// parameters that are written into the text as lists, with the index, from 0, of the ? that
+	// determines the type of their items.
 	Params []int
 	Lists  map[int]int
-	// Casts are types that a parameter is cast to, by the parameter.
+	// Casts maps parameters to the types that they are cast to.
 	Casts map[int]TypeName
-	// Tables are all that FROM names, WITH queries left out.
+	// Tables are all tables in FROM, without WITH queries.
 	Tables []*Table
-	// Labels are the names of the output columns, where they are known without the catalog; nil: they
-	// are not.
+	// Labels are the names of the output columns, if they are known without the catalog; nil: they are
+	// not known.
 	Labels []string
-	// Err is why the query can't be written in that dialect.
+	// Err is the reason why the query can't be translated.
 	Err error
 
 	places []place
@@ -45,8 +47,8 @@ type Translation struct {
 
 type place struct{ out, in int }
 
-// Source returns the byte of the client's text for a line and a column (in characters, from 1) of
-// SQL.
+// Source returns the byte offset in the client's text for a line and a column (in characters, from
+// 1) of SQL.
 func (t *Translation) Source(line, column int) int {
 	at := 0
 	for ; line > 1; line-- {
@@ -69,7 +71,7 @@ func (t *Translation) Source(line, column int) int {
 	return t.places[i-1].in
 }
 
-// Translate writes a query in the dialect of package sql.
+// Translate translates a query to the dialect of package sql.
 func Translate(q *Query, o Options) *Translation {
 	t := &translator{o: o, aliases: map[string]string{}, out: &Translation{Lists: map[int]int{}, Casts: map[int]TypeName{}}}
 	t.query(q, true)
@@ -77,7 +79,7 @@ func Translate(q *Query, o Options) *Translation {
 	return t.out
 }
 
-// Print writes an expression; equal expressions are printed equally.
+// Print formats an expression. Equal expressions have equal output.
 func Print(x Expr) string {
 	t := &translator{aliases: map[string]string{}, plain: true, out: &Translation{Lists: map[int]int{}, Casts: map[int]TypeName{}}}
 	t.expr(x)

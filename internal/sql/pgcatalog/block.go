@@ -128,8 +128,9 @@ func (c *compiler) block(outer *scope, b *pg.Block, q *pg.Query) *relation {
 	}
 	var groups []*expr
 	for _, x := range b.GroupBy {
-		groups = append(groups, c.expr(sc, c.groupItem(x, items, names)))
+		groups = append(groups, c.expr(sc, c.groupItem(sc, x, items, names)))
 	}
+	first := len(groups) > 0 && len(sc.sets) > 0 // functions that give several rows run before they are grouped
 	var having *expr
 	if b.Having != nil {
 		having = c.coerce(c.expr(sc, b.Having), pgtype.Bool)
@@ -144,17 +145,18 @@ func (c *compiler) block(outer *scope, b *pg.Block, q *pg.Query) *relation {
 	}
 	cut := c.limits(outer, q)
 	grouped := len(groups) > 0 || len(sc.aggs) > 0 || having != nil
-	p := &projection{sc: sc, exprs: exprs, keys: keys, distinct: b.Distinct, distinctOn: distinctOn}
+	p := &projection{sc: sc, exprs: exprs, keys: keys, distinct: b.Distinct, distinctOn: distinctOn, expanded: first}
 	out.run = func(f *frame) [][]any {
 		rows := from(f)
-		var frames []*frame
+		frames := make([]*frame, len(rows))
+		for i, row := range rows {
+			frames[i] = &frame{run: f.run, outer: f, row: row}
+		}
+		if first {
+			frames = sc.expand(frames)
+		}
 		if grouped {
-			frames = sc.group(f, rows, groups)
-		} else {
-			frames = make([]*frame, len(rows))
-			for i, row := range rows {
-				frames[i] = &frame{run: f.run, outer: f, row: row}
-			}
+			frames = sc.group(f, frames, groups)
 		}
 		if having != nil {
 			frames = slices.DeleteFunc(frames, func(g *frame) bool { return having.eval(g) != true })
@@ -171,13 +173,16 @@ type projection struct {
 	keys       []sortKey
 	distinct   bool
 	distinctOn []sortKey
+	expanded   bool // the rows of functions are there
 }
 
 func (p *projection) run(frames []*frame) [][]any {
 	for _, w := range p.sc.wins {
 		w.compute(frames)
 	}
-	frames = p.sc.expand(frames)
+	if !p.expanded {
+		frames = p.sc.expand(frames)
+	}
 	type outRow struct {
 		row []any
 		of  *frame
@@ -238,7 +243,7 @@ func (p *projection) run(frames []*frame) [][]any {
 }
 
 // groupItem returns what an item of GROUP BY means: a position, an output name or an expression.
-func (c *compiler) groupItem(x pg.Expr, items []pg.Expr, names []string) pg.Expr {
+func (c *compiler) groupItem(sc *scope, x pg.Expr, items []pg.Expr, names []string) pg.Expr {
 	switch x := x.(type) {
 	case *pg.Const:
 		if n := number(x.Text); x.Kind == pg.Int {
@@ -246,6 +251,18 @@ func (c *compiler) groupItem(x pg.Expr, items []pg.Expr, names []string) pg.Expr
 				fail(x.Pos(), "42P10", "GROUP BY position %d is not in select list", n)
 			}
 			return items[n-1]
+		}
+	case *pg.Name: // of a column, or else of the output
+		if len(x.Parts) > 1 {
+			break
+		}
+		if r, _, depth := c.find(sc, x); r != nil && depth == 0 {
+			break
+		}
+		for i, n := range names {
+			if n == x.Parts[0].Name {
+				return items[i]
+			}
 		}
 	case *pg.Call:
 		switch x.Name {

@@ -145,7 +145,7 @@ func (c *compiler) typeOf(t pg.TypeName) pgtype.OID {
 	return o
 }
 
-// ParseValue reads the text of a value; that of a reg type may be the name of an object.
+// ParseValue parses the text of a value. The text of a reg type may be the name of an object.
 func (s *Session) ParseValue(t pgtype.OID, text string) (v any, err error) {
 	if !t.IsOID() || t == pgtype.OIDType {
 		return pgtype.Parse(t, text, s.Zone)

@@ -9,8 +9,7 @@ import (
 	"github.com/hengedb/henge/internal/sql/pgtype"
 )
 
-// The catalog of PostgreSQL 15, as a fresh database has it. The files are lines of fields between
-// tabs.
+// The catalog of a new PostgreSQL 15 database. The files are lines of tab-separated fields.
 var (
 	//go:embed data/relations.tsv
 	relationsData string
@@ -119,8 +118,8 @@ func number(text string) int64 {
 	return n
 }
 
-// DefaultSettings are the settings of PostgreSQL 15 that clients ask for, by lower-case name, and
-// how their names are written. Callers must not change them.
+// DefaultSettings returns the settings of PostgreSQL 15 that clients read, by lower-case name, and
+// the spelling of their names. Callers must not change them.
 func DefaultSettings() (values, names map[string]string) { return defaultSettings() }
 
 var defaultSettings = sync.OnceValues(func() (values, names map[string]string) {

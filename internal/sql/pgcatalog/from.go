@@ -16,8 +16,8 @@ type source struct {
 	rows func(f *frame) [][]any
 	// keyed gives those rows alone whose column at an index has a value, if it can; nil: it can't.
 	keyed func(f *frame, column int, v any) [][]any
-	// canKey tells by which columns.
-	canKey func(column int) bool
+	// canKey tells by which columns; quick, by which without looking at all rows.
+	canKey, quick func(column int) bool
 	// push gives a join the conditions of WHERE, so that it need not join what they leave out.
 	push func(conds []*condition)
 }
@@ -180,8 +180,9 @@ func keep(f *frame, rows [][]any, x *expr) [][]any {
 	return out
 }
 
-// fewRows is up to how many rows on the left side a table is asked for each of their keys.
-const fewRows = 200
+// lookupJoinRowLimit is the number of rows on the left side up to which a table is asked for each
+// of their keys.
+const lookupJoinRowLimit = 200
 
 // join joins rows of a block with a source. eqs are equalities
 // of
@@ -237,7 +238,7 @@ func join(f *frame, kind string, left [][]any, s *source, eqs []*condition, on *
 		return out
 	}
 	if kind == "inner" || kind == "left" {
-		if at, x := keyColumn(s, rights, lefts); x != nil && len(left) <= fewRows {
+		if at, x := keyColumn(s, rights, lefts); x != nil && len(left) <= lookupJoinRowLimit {
 			for _, l := range left {
 				g.row = l
 				v := x.eval(g)
@@ -319,12 +320,20 @@ func keyColumn(s *source, rights, lefts []*expr) (int, *expr) {
 	if s.keyed == nil {
 		return 0, nil
 	}
+	found := -1
 	for i, r := range rights {
-		if r.column > 0 && s.canKey(r.column-1-s.lo) {
-			return r.column - 1 - s.lo, lefts[i]
+		switch at := r.column - 1 - s.lo; {
+		case r.column == 0 || !s.canKey(at):
+		case s.quick(at):
+			return at, lefts[i]
+		case found < 0:
+			found = i
 		}
 	}
-	return 0, nil
+	if found < 0 {
+		return 0, nil
+	}
+	return rights[found].column - 1 - s.lo, lefts[found]
 }
 
 // hashKey returns the key of a row; nil: one of its values is NULL.
@@ -445,7 +454,11 @@ func (c *compiler) table(sc *scope, x *pg.Table) *source {
 		return tagged(t, tableRows(f.run, t, -1, nil))
 	}, keyed: func(f *frame, column int, v any) [][]any {
 		return tagged(t, tableRows(f.run, t, column, v))
-	}, canKey: func(column int) bool { return column >= 0 && column < len(t.columns) }}
+	}, canKey: func(column int) bool {
+		return column >= 0 && column < len(t.columns)
+	}, quick: func(column int) bool {
+		return keyed[t.schema+"."+t.name][t.columns[column].Name] != nil
+	}}
 }
 
 // tagged appends tableoid.
@@ -466,7 +479,7 @@ func findBuiltin(schema, name string) *builtin {
 	return k.byName[schema+"."+name]
 }
 
-// IsCatalog reports whether a table name means one of the catalog's.
+// IsCatalog reports whether a table name refers to a catalog table.
 func IsCatalog(parts []pg.Ident) bool {
 	last := parts[len(parts)-1]
 	if len(parts) == 1 {

@@ -223,12 +223,11 @@ func (a *aggregate) finish(frames []*frame, list [][]any) any {
 }
 
 // group makes a frame of each group. Columns that are not aggregated are those of its first row.
-func (sc *scope) group(f *frame, rows [][]any, keys []*expr) []*frame {
+func (sc *scope) group(f *frame, rows []*frame, keys []*expr) []*frame {
 	var order []string
 	groups := map[string][]*frame{}
-	for _, row := range rows {
+	for _, g := range rows {
 		f.run.step()
-		g := &frame{run: f.run, outer: f, row: row}
 		v := make([]any, len(keys))
 		for i, k := range keys {
 			v[i] = k.eval(g)
@@ -247,7 +246,7 @@ func (sc *scope) group(f *frame, rows [][]any, keys []*expr) []*frame {
 		list := groups[k]
 		g := &frame{run: f.run, outer: f, row: make([]any, sc.width)}
 		if len(list) > 0 {
-			g.row = list[0].row
+			g.row, g.sets = list[0].row, list[0].sets
 		}
 		g.aggs = make([]any, len(sc.aggs))
 		for i, a := range sc.aggs {

@@ -9,7 +9,8 @@ import (
 	"github.com/hengedb/henge/internal/sql/pgtype"
 )
 
-// Out is an output column of a plan. Table and Number are where it comes from, 0 if from nowhere.
+// Out is an output column of a plan. Table and Number identify the column that it comes from, 0 if
+// there is none.
 type Out struct {
 	Name   string
 	Type   pgtype.OID
@@ -17,7 +18,7 @@ type Out struct {
 	Number int16
 }
 
-// Plan is a compiled query. It may be run several times, one at a time.
+// Plan is a compiled query. It may be executed several times, but not concurrently.
 type Plan struct {
 	Columns []Out
 	// Params are the types of the parameters.
@@ -25,8 +26,8 @@ type Plan struct {
 	of     *relation
 }
 
-// Compile compiles a query for a session. params are the types that are known of its parameters, 0
-// where none is. An error is a *pg.Error, with its place in the text of the query.
+// Compile compiles a query for a session. params are the known types of its parameters, 0 for
+// unknown types. An error is a *pg.Error with its position in the query.
 func Compile(s *Session, q *pg.Query, params []pgtype.OID, count int) (p *Plan, err error) {
 	c := &compiler{s: s, params: make([]pgtype.OID, count)}
 	copy(c.params, params)
@@ -52,7 +53,7 @@ func Compile(s *Session, q *pg.Query, params []pgtype.OID, count int) (p *Plan, 
 	return p, nil
 }
 
-// Run gives the rows of the query.
+// Run returns the rows of the query.
 func (p *Plan) Run(s *Session, params []any) (rows [][]any, err error) {
 	err = protect(func() {
 		rows = p.of.run(&frame{run: &run{s: s, params: params}})
@@ -60,8 +61,8 @@ func (p *Plan) Run(s *Session, params []any) (rows [][]any, err error) {
 	return rows, err
 }
 
-// Evaluate computes an expression that reads no table. ok is false if it reads something, or can't
-// be compiled.
+// Evaluate evaluates an expression that reads no table. ok is false if it reads a table or can't be
+// compiled.
 func Evaluate(s *Session, x pg.Expr) (v any, t pgtype.OID, ok bool, err error) {
 	c := &compiler{s: s, constants: true}
 	err = protect(func() {

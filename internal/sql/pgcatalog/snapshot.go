@@ -2,6 +2,7 @@ package pgcatalog
 
 import (
 	"hash/fnv"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -22,23 +23,23 @@ type Relation struct {
 	Schema, Name string
 	Columns      []Column
 	Rows         float64
-	// View says that it is shown as a view.
+	// View says that it appears as a view.
 	View bool
 
 	oid int64
 }
 
-// OID returns the number of a relation.
+// OID returns the OID of a relation.
 func (r *Relation) OID() int64 { return r.oid }
 
-// Schemas that a snapshot has beside pg_catalog and information_schema.
+// The schemas of a snapshot in addition to pg_catalog and information_schema.
 const (
 	Public      = "public"
 	Information = "information_schema"
 	Catalog     = "pg_catalog"
 )
 
-// Fixed numbers.
+// Fixed OIDs.
 const (
 	catalogNamespace     = 11
 	publicNamespace      = 2200
@@ -49,7 +50,7 @@ const (
 	firstOID = 1 << 16
 )
 
-// Snapshot is what there is at one moment. It is not changed once it is made.
+// Snapshot is the catalog at one moment. It is immutable.
 type Snapshot struct {
 	relations []*Relation
 	byName    map[string]*Relation // schema.name
@@ -58,11 +59,82 @@ type Snapshot struct {
 
 	mu     sync.Mutex
 	tables map[string][][]any // rows of virtual tables that are the same for all sessions
+	// indexes have the rows of these tables by the values of a column; nil: it has values of several
+	// types.
+	indexes map[indexed]map[any][][]any
 }
 
-// NewSnapshot makes a snapshot. Relations are sorted by schema and name.
+// indexed is a column of a table.
+type indexed struct {
+	table  string
+	column int
+}
+
+// fewIndexed is how many rows are looked through without an index.
+const fewIndexed = 16
+
+// lookUp finds the rows of a table that is kept by the value of a column; ok is false if they have
+// to
+// be looked through.
+func (s *Snapshot) lookUp(table string, column int, rows [][]any, v any) (found [][]any, ok bool) {
+	switch v.(type) {
+	case int64, string:
+	default:
+		return nil, false
+	}
+	if len(rows) <= fewIndexed {
+		return nil, false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if kept := s.tables[table]; len(kept) != len(rows) || &kept[0] != &rows[0] {
+		return nil, false
+	}
+	at := indexed{table, column}
+	index, made := s.indexes[at]
+	if !made {
+		index = indexOf(rows, column)
+		s.indexes[at] = index
+	}
+	if index == nil {
+		return nil, false
+	}
+	for k := range index { // all are of one type
+		if reflect.TypeOf(k) != reflect.TypeOf(v) {
+			return nil, false
+		}
+		break
+	}
+	return index[v], true
+}
+
+// indexOf sorts rows by the values of a column.
+func indexOf(rows [][]any, column int) map[any][][]any {
+	index := map[any][][]any{}
+	var typ reflect.Type
+	for _, row := range rows {
+		k := row[column]
+		switch k.(type) {
+		case nil:
+			continue
+		case int64, string:
+		default:
+			return nil
+		}
+		if t := reflect.TypeOf(k); typ == nil {
+			typ = t
+		} else if t != typ {
+			return nil
+		}
+		index[k] = append(index[k], row)
+	}
+	return index
+}
+
+// NewSnapshot returns a snapshot. Relations are sorted by schema and name.
 func NewSnapshot(relations []*Relation) *Snapshot {
-	s := &Snapshot{relations: relations, byName: map[string]*Relation{}, byOID: map[int64]*Relation{}, tables: map[string][][]any{}}
+	s := &Snapshot{relations: relations, byName: map[string]*Relation{}, byOID: map[int64]*Relation{}, tables: map[string][][]any{},
+		indexes: map[indexed]map[any][][]any{}}
 	slices.SortFunc(s.relations, func(a, b *Relation) int {
 		if c := strings.Compare(a.Schema, b.Schema); c != 0 {
 			return c
@@ -97,10 +169,10 @@ func hashOID(kind string, names ...string) int64 {
 // rowType is the number of the type of a relation's rows.
 func rowType(r *Relation) int64 { return hashOID("type", r.Schema, r.Name) }
 
-// Relation returns a datasource or the like; nil: there is none.
+// Relation returns a relation, such as a datasource; nil: it does not exist.
 func (s *Snapshot) Relation(schema, name string) *Relation { return s.byName[schema+"."+name] }
 
-// Relations lists all.
+// Relations returns all relations.
 func (s *Snapshot) Relations() []*Relation { return s.relations }
 
 // namespaces are the schemas and their numbers.

@@ -92,6 +92,9 @@ func tableRows(r *run, t *builtin, column int, v any) [][]any {
 	if column < 0 {
 		return rows
 	}
+	if found, ok := r.s.Snapshot.lookUp(name, column, rows, v); ok {
+		return found
+	}
 	var out [][]any
 	for _, row := range rows {
 		r.step()

@@ -1,6 +1,7 @@
 package pgtype
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
@@ -10,10 +11,11 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
-// Parse reads the text of a value as a type. Reg types want a number; names are for who knows the
-// catalog.
+// Parse parses the text of a value of a type. For reg types it accepts only numbers; the catalog
+// resolves names.
 func Parse(t OID, text string, zone *time.Location) (any, error) {
 	if e := ElementOf(t); e != 0 && t != Int2Vector && t != OIDVector {
 		return parseArray(t, e, text, zone)
@@ -258,7 +260,7 @@ var intervalPart = regexp.MustCompile(`^([+-]?[0-9]*\.?[0-9]+)\s*([a-z]+)?\s*`)
 var intervalClock = regexp.MustCompile(`^([+-]?)([0-9]+):([0-9]{2})(?::([0-9]{2})(?:\.([0-9]{1,6}))?)?\s*`)
 var isoForm = regexp.MustCompile(`^(-?)p(?:(\d+)y)?(?:(\d+)m)?(?:(\d+)w)?(?:(\d+)d)?(?:t(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s)?)?$`)
 
-// ParseInterval reads the text of an interval.
+// ParseInterval parses the text of an interval.
 func ParseInterval(text string) (any, error) {
 	rest := strings.ToLower(strings.TrimSpace(text))
 	bad := &ValueError{invalid(IntervalT, text).Error(), "22007"}
@@ -422,7 +424,7 @@ func arrayWord(rest *string) (word string, quoted, ok bool) {
 	return "", false, false
 }
 
-// Decode reads a value in binary.
+// Decode decodes a binary value.
 func Decode(t OID, b []byte) (any, error) {
 	bad := &ValueError{"incorrect binary data format for type " + t.Name(), "22P03"}
 	wide := func(n int) bool { return len(b) == n }
@@ -503,7 +505,19 @@ func Decode(t OID, b []byte) (any, error) {
 	if e := ElementOf(t); e != 0 {
 		return decodeArray(e, b, bad)
 	}
+	if !t.textInBinary() {
+		return nil, &ValueError{"no binary input function available for type " + t.Name(), "42883"}
+	}
+	if !utf8.Valid(b) || bytes.IndexByte(b, 0) >= 0 {
+		return nil, &ValueError{"invalid byte sequence for encoding \"UTF8\"", "22021"}
+	}
 	return string(b), nil
+}
+
+// textInBinary reports whether values in binary are their texts.
+func (t OID) textInBinary() bool {
+	const xml, cstring = 142, 2275
+	return t.IsText() || t == 0 || t == JSON || t == xml || t == cstring
 }
 
 func decodeNumeric(b []byte, bad error) (any, error) {

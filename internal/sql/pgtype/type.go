@@ -1,9 +1,9 @@
 package pgtype
 
-// OID is the number of a type.
+// OID is the OID of a type.
 type OID uint32
 
-// The types with names here.
+// The types that have names in this package.
 const (
 	Bool        OID = 16
 	Bytea       OID = 17
@@ -61,7 +61,7 @@ var elements = func() map[OID]OID {
 	return out
 }()
 
-// ArrayOf returns the type of arrays of t; text[] if there is none.
+// ArrayOf returns the array type of t, or text[] if there is none.
 func ArrayOf(t OID) OID {
 	if a, ok := arrays[t]; ok {
 		return a
@@ -72,26 +72,26 @@ func ArrayOf(t OID) OID {
 	return 1009
 }
 
-// ElementOf returns the type of elements; 0: t is not one of arrays.
+// ElementOf returns the element type of an array type; 0: t is not an array type.
 func ElementOf(t OID) OID { return elements[t] }
 
-// IsInteger, IsNumber, IsText, IsTime and IsReg sort types.
+// IsInteger, IsNumber, IsText, IsTime and IsReg classify types.
 func (t OID) IsInteger() bool { return t == Int2 || t == Int4 || t == Int8 }
 
-// IsNumber reports whether numbers are of the type.
+// IsNumber reports whether the type is numeric.
 func (t OID) IsNumber() bool {
 	return t.IsInteger() || t == Float4 || t == Float8 || t == NumericT || t.IsOID()
 }
 
-// IsText reports whether texts are of the type.
+// IsText reports whether the type is a string type.
 func (t OID) IsText() bool {
 	return t == Text || t == Varchar || t == NameType || t == BPChar || t == Char || t == Unknown || t == NodeTree
 }
 
-// IsTime reports whether the type is one of points in time.
+// IsTime reports whether the type is a timestamp or date type.
 func (t OID) IsTime() bool { return t == Timestamptz || t == TimestampT || t == DateType }
 
-// IsOID reports whether values are oids, shown as such or by name.
+// IsOID reports whether values are OIDs, shown as numbers or names.
 func (t OID) IsOID() bool {
 	switch t {
 	case OIDType, Regproc, Regclass, Regtype, Regnamespac, Regrole, Xid, 29, 2202, 2203, 2204, 3734, 3769, 4191:
@@ -100,7 +100,7 @@ func (t OID) IsOID() bool {
 	return false
 }
 
-// Size returns typlen, as descriptions of columns tell it.
+// Size returns typlen, as in row descriptions.
 func (t OID) Size() int16 {
 	switch t {
 	case Bool, Char:
@@ -140,7 +140,7 @@ var names = map[string]OID{
 	"pg_mcv_list": 5017, "anyelement": 2283, "point": 600,
 }
 
-// Named returns the type of a name; 0: there is none.
+// Named returns the type with a name; 0: it does not exist.
 func Named(name string) OID {
 	if len(name) > 1 && name[0] == '_' {
 		if e := names[name[1:]]; e != 0 {
@@ -170,7 +170,7 @@ var internalNames = func() map[OID]string {
 	return out
 }()
 
-// Name returns the name of a type as it is shown; "???" if there is none.
+// Name returns the display name of a type, or "???" if it is unknown.
 func (t OID) Name() string {
 	if n := sqlNames[t]; n != "" {
 		return n

@@ -11,15 +11,15 @@ type (
 	Numeric string
 	// Timestamp is microseconds since 1970 in UTC, or of a clock without a zone.
 	Timestamp int64
-	// Date is days since 1970.
+	// Date is the number of days since 1970.
 	Date int64
-	// Interval is a span.
+	// Interval is an interval.
 	Interval struct {
 		Months, Days int32
 		Micros       int64
 	}
-	// Array is an array. Lower is the index of its first item. Items that are arrays make it one of
-	// several dimensions.
+	// Array is an array. Lower is the index of its first item. If the items are arrays, the array is
+	// multidimensional.
 	Array struct {
 		Elem  OID
 		Items []any
@@ -33,10 +33,10 @@ type (
 	}
 )
 
-// NewArray returns an array with indexes from 1.
+// NewArray returns an array whose indexes start at 1.
 func NewArray(elem OID, items ...any) *Array { return &Array{Elem: elem, Items: items, Lower: 1} }
 
-// Strings returns an array of texts.
+// Strings returns an array of strings.
 func Strings(elem OID, list []string) *Array {
 	a := &Array{Elem: elem, Lower: 1, Items: make([]any, len(list))}
 	for i, s := range list {
@@ -45,13 +45,13 @@ func Strings(elem OID, list []string) *Array {
 	return a
 }
 
-// Infinite points in time.
+// The infinite times.
 const (
 	PositiveInfinity Timestamp = 1<<63 - 1
 	NegativeInfinity Timestamp = -1 << 63
 )
 
-// ValueError is a value that can't be read. Code is the SQLSTATE.
+// ValueError is the error of a value that can't be parsed. Code is the SQLSTATE.
 type ValueError struct{ Message, Code string }
 
 func (e *ValueError) Error() string { return e.Message }
@@ -94,7 +94,7 @@ func (v Interval) String() string {
 	return strings.Join(parts, " ")
 }
 
-// Add returns t later by v.
+// Add returns t plus v, or minus v if sign is negative.
 func (v Interval) Add(t time.Time, sign int) time.Time {
 	months := int(v.Months) * sign
 	if months != 0 {
@@ -106,5 +106,5 @@ func (v Interval) Add(t time.Time, sign int) time.Time {
 	return t.AddDate(0, 0, int(v.Days)*sign).Add(time.Duration(v.Micros) * time.Microsecond * time.Duration(sign))
 }
 
-// Time returns the point in time.
+// Time returns the timestamp as a time.Time.
 func (t Timestamp) Time() time.Time { return time.UnixMicro(int64(t)).UTC() }

@@ -10,15 +10,16 @@ import (
 	"time"
 )
 
-// Style is what a session says about texts of values.
+// Style contains the session settings that affect the text of values.
 type Style struct {
-	// Zone is the session's time zone; nil: UTC.
+	// Zone is the time zone of the session; nil: UTC.
 	Zone *time.Location
-	// Reg returns the name of an object that a value of a reg type means; nil: the number is shown.
+	// Reg returns the name of the object that a value of a reg type refers to; nil: the number is
+	// shown.
 	Reg func(t OID, oid int64) string
 }
 
-// AppendText writes a value that is not NULL as text of a type.
+// AppendText appends a value that is not NULL as text of a type.
 func AppendText(dst []byte, t OID, v any, s *Style) []byte {
 	switch x := v.(type) {
 	case bool:
@@ -62,7 +63,7 @@ func AppendText(dst []byte, t OID, v any, s *Style) []byte {
 	return append(dst, fmt.Sprint(v)...)
 }
 
-// AppendFloat writes a float as PostgreSQL does with extra_float_digits of 1 and more.
+// AppendFloat appends a float as PostgreSQL does with extra_float_digits of 1 or more.
 func AppendFloat(dst []byte, t OID, x float64) []byte {
 	switch {
 	case math.IsNaN(x):
@@ -85,7 +86,7 @@ func AppendFloat(dst []byte, t OID, x float64) []byte {
 	return strconv.AppendFloat(dst, x, 'f', -1, bits)
 }
 
-// AppendTimestamp writes a point in time; one with a zone as the clock there shows it.
+// AppendTimestamp appends a timestamp. With a zone, it is the wall clock time in the zone.
 func AppendTimestamp(dst []byte, t OID, x Timestamp, zone *time.Location) []byte {
 	switch x {
 	case PositiveInfinity:
@@ -122,7 +123,7 @@ func AppendTimestamp(dst []byte, t OID, x Timestamp, zone *time.Location) []byte
 	return dst
 }
 
-// AppendDate writes a date.
+// AppendDate appends a date.
 func AppendDate(dst []byte, x Date) []byte {
 	at := time.Unix(int64(x)*86400, 0).UTC()
 	if at.Year() <= 0 {
@@ -163,7 +164,7 @@ func appendArray(dst []byte, t OID, a *Array, s *Style) []byte {
 	return append(dst, '}')
 }
 
-// AppendElement writes the text of an element of an array, in quotes where it needs them.
+// AppendElement appends the text of an array element, quoted if necessary.
 func AppendElement(dst []byte, text string) []byte {
 	if text == "" || strings.EqualFold(text, "null") {
 		return append(append(append(dst, '"'), text...), '"')
@@ -191,7 +192,7 @@ func appendQuoted(dst []byte, text, special string, double bool) []byte {
 // epoch is the first day of 2000 in microseconds since 1970: binary times count from there.
 const epoch = 946684800_000_000
 
-// AppendBinary writes a value that is not NULL in binary.
+// AppendBinary appends a value that is not NULL in binary.
 func AppendBinary(dst []byte, t OID, v any, s *Style) []byte {
 	switch x := v.(type) {
 	case bool:

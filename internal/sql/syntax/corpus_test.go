@@ -32,7 +32,7 @@ func (r *corpusRecord) message() string {
 	return body.ErrorMessage
 }
 
-// readCorpus returns the statements recorded from the reference system, or skips the test.
+// readCorpus returns the statements recorded from Druid, or skips the test.
 func readCorpus(t *testing.T) []corpusRecord {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join("..", "..", "..", "..", "shared", "golden", "corpus", "*.jsonl"))
@@ -61,7 +61,7 @@ func readCorpus(t *testing.T) []corpusRecord {
 	return records
 }
 
-// Every statement the reference answers parses, and prints to one that parses to the same tree.
+// Every statement Druid answers parses, and prints to one that parses to the same tree.
 func TestCorpusParses(t *testing.T) {
 	answered, parsed := 0, 0
 	for _, r := range readCorpus(t) {
@@ -97,9 +97,8 @@ func checkPrint(t *testing.T, s *Script) {
 	}
 }
 
-// Where the reference finds an unexpected token, so do we, mostly at the same place. Some of its
-// errors are statements of ours: names that it reserves, newer syntax. The numbers may only get
-// better.
+// Where Druid finds an unexpected token, so do we, mostly at the same place. Some of its errors are
+// statements of ours: names that it reserves, newer syntax. The numbers may only get better.
 func TestCorpusErrors(t *testing.T) {
 	const leastSame, mostAccepted = 416, 126
 	same, accepted, total := 0, 0, 0

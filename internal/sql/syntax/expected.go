@@ -33,8 +33,8 @@ func (n *notes) close() {
 	}
 }
 
-// nameImages are the forms of identifiers. Names in back quotes and brackets are the reference's
-// and no form of ours, but clients know the list by all five.
+// nameImages are the forms of identifiers. Names in back quotes and brackets are Druid's and no
+// form of ours, but clients know the list by all five. See quirk Q011.
 var nameImages = []string{
 	"<IDENTIFIER>", "<QUOTED_IDENTIFIER>", "<BACK_QUOTED_IDENTIFIER>", "<BRACKET_QUOTED_IDENTIFIER>", "<UNICODE_QUOTED_IDENTIFIER>",
 }
@@ -51,9 +51,9 @@ var operandImages = append(strings.Fields(`"+" "-" "NOT" "EXISTS" <UNSIGNED_INTE
 var infixImages = strings.Fields(`"." "NOT" "IN" "<" "<=" ">" ">=" "=" "<>" "!=" "BETWEEN" "LIKE" "ILIKE" "SIMILAR" "+" "-" "*" "/" "%"
 	"||" "AND" "OR" "IS" "CONTAINS" "OVERLAPS" "EQUALS" "PRECEDES" "SUCCEEDS" "IMMEDIATELY" "[" "::"`)
 
-// optionOrder is the order of options in an error, that of the reference: what ends the statement
-// or the parentheses first, then clauses, aliases, operators, set operations; what is not listed
-// stands at the end as the grammar asked for it.
+// optionOrder is the order of options in an error, that of Druid: what ends the statement or the
+// parentheses first, then clauses, aliases, operators, set operations; what is not listed stands at
+// the end as the grammar asked for it. See quirk Q011.
 var optionOrder = rank(strings.Fields(`<EOF> ";" ")" "]" "ORDER" "LIMIT" "OFFSET" "FETCH" "NATURAL" "JOIN" "INNER" "LEFT" "RIGHT" "FULL"
 	"CROSS" "FROM" "," "WHERE" "GROUP" "HAVING" "WINDOW" "QUALIFY" "OUTER" "AS"`), nameImages, infixImages,
 	strings.Fields(`"UNION" "INTERSECT" "EXCEPT" "MINUS"`))
@@ -141,14 +141,19 @@ func (f *failure) fault() error {
 		return f.farFault(tok)
 	}
 	if tok.kind == tokWord && f.at == f.statementAt && tok.keyword.isReserved() {
-		return fault.SQLParse(tok.span(), "Incorrect syntax near the keyword '%s' at line %d, column %d", f.source(tok), tok.line, tok.col)
+		err := fault.SQLParse(tok.span(), "Incorrect syntax near the keyword '%s' at line %d, column %d", f.source(tok), tok.line, tok.col)
+		return advise(err, f.statementHabit())
 	}
 	options := f.options(f.toks, f.at)
 	if f.meantAsName(tok, options) {
 		word := f.source(tok)
-		return fault.SQLParse(tok.span(),
+		err := fault.SQLParse(tok.span(),
 			`Token [%s] (line [%d], column [%d]) is a reserved keyword. To use it as an identifier, quote it as ["%s"]`,
 			word, tok.line, tok.col, word)
+		if tok.is(kwAll) && f.behind(0, kwBy) {
+			return advise(err, insteadOfByAll)
+		}
+		return err
 	}
 	image, at := f.image(tok), tok
 	if before := f.optionsBefore(); f.paired(before) {
@@ -166,7 +171,8 @@ func (f *failure) fault() error {
 // could have stood there.
 func (f *failure) farFault(tok *token) error {
 	image := f.image(tok)
-	err := fault.SQLParse(tok.span(), "Received an unexpected token [%s] (line [%d], column [%d])", image, tok.line, tok.col).With("token", image)
+	err := fault.SQLParse(tok.span(), "Received an unexpected token [%s] (line [%d], column [%d])", image, tok.line, tok.col).
+		With("token", image)
 	return advise(err, f.habit(nil))
 }
 
@@ -186,10 +192,10 @@ func (f *failure) optionImage(t *token) string {
 	return tokenImage[t.kind]
 }
 
-// paired reports whether the reference looks at the token that failed together with the one before
-// it, where before could stand: if a comma, an operator or the word of a clause is one of several
-// ways to go on, it decides only with the token behind it, so it reports the two and the place of
-// the first. Clients read "[, FROM]", "[= =]" and "[AS 'x']" from it.
+// paired reports whether Druid looks at the token that failed together with the one before it,
+// where before could stand: if a comma, an operator or the word of a clause is one of several ways
+// to go on, it decides only with the token behind it, so it reports the two and the place of the
+// first. Clients read "[, FROM]", "[= =]" and "[AS 'x']" from it. See quirk Q011.
 func (f *failure) paired(before []string) bool {
 	if f.at == 0 {
 		return false

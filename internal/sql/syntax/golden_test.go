@@ -88,7 +88,7 @@ func TestErrors(t *testing.T) {
 	})
 }
 
-// The options of an error follow the reference where clients depend on them.
+// The options of an error follow Druid where clients depend on them.
 func TestOptions(t *testing.T) {
 	for _, c := range []struct{ sql, token, expected string }{
 		{"INSERT INTO", "<EOF>", `[<IDENTIFIER>, <QUOTED_IDENTIFIER>, <BACK_QUOTED_IDENTIFIER>, <BRACKET_QUOTED_IDENTIFIER>, ` +

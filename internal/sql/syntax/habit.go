@@ -1,6 +1,7 @@
 package syntax
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -25,7 +26,10 @@ func (f *failure) habit(options []string) string {
 	if tok.kind == tokOpenQuote {
 		return "a quote at the end of what begins with " + firstWord(f.text[tok.start:])
 	}
-	if near := f.misspelled(tok, options); near != "" || f.at == 0 {
+	if f.at == f.statementAt {
+		return cmp.Or(f.statementHabit(), f.misspelled(tok, options))
+	}
+	if near := f.misspelled(tok, options); near != "" {
 		return near
 	}
 	if instead := f.construct(); instead != "" {
@@ -142,12 +146,16 @@ func (e *lexicalError) habit() string {
 
 // charHabits are characters that start no token here, with what those who write them mean.
 var charHabits = map[rune]string{
-	'`': `names in double quotes: "name"`,
-	'&': "AND; for bits BITWISE_AND(x, y)",
-	'#': "-- before a comment",
-	'“': `straight quotes: "name", 'text'`,
-	'”': `straight quotes: "name", 'text'`,
-	'‘': `straight quotes: "name", 'text'`,
-	'’': `straight quotes: "name", 'text'`,
-	'~': "REGEXP_LIKE(text, pattern)",
+	'\\': "nothing: a backslash escapes nothing here, and a quote in a text is written twice: 'it''s'",
+	'@':  "? for each value, and the values in [parameters] of the request",
+	'^':  "POWER(x, y); for bits BITWISE_XOR(x, y)",
+	'|':  "OR; for bits BITWISE_OR(x, y)",
+	'`':  `names in double quotes: "name"`,
+	'&':  "AND; for bits BITWISE_AND(x, y)",
+	'#':  "-- before a comment",
+	'“':  `straight quotes: "name", 'text'`,
+	'”':  `straight quotes: "name", 'text'`,
+	'‘':  `straight quotes: "name", 'text'`,
+	'’':  `straight quotes: "name", 'text'`,
+	'~':  "REGEXP_LIKE(text, pattern)",
 }

@@ -5,9 +5,9 @@ import "strings"
 // keyword is a word the grammar knows. Keywords up to lastReserved can't be names unless quoted;
 // the others are ordinary names that mean something special only where the grammar looks for them.
 //
-// The reserved set is what the grammar needs and no more: a strict subset of the reference's
-// (spec/sql.md, appendix A), so that every statement valid there is valid here and columns called
-// value, date or count need no quotes.
+// The reserved set is what the grammar needs and no more: a strict subset of Druid's (docs/sql.md),
+// so that every statement valid there is valid here and columns called value, date or count need no
+// quotes.
 type keyword uint16
 
 const (
@@ -492,7 +492,7 @@ func lookupKeyword(word string) keyword {
 func (k keyword) String() string   { return keywordText[k] }
 func (k keyword) isReserved() bool { return k != kwNone && k <= lastReserved }
 
-// IsReserved reports whether name can be an identifier only in quotes.
+// IsReserved reports whether name must be quoted to be an identifier.
 func IsReserved(name string) bool { return lookupKeyword(name).isReserved() }
 
 // upper returns word in upper case, without allocating for keywords and for words that are already.

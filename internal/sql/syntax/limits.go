@@ -15,10 +15,10 @@ const (
 	// operations of one kind are flat lists, which MaxExpressions bounds.
 	maxHeight = 10_000
 
-	// MaxExpressions bounds the names, calls, constants that are columns or what rows are ordered and
-	// grouped by, statements and WITH queries of a text. The binder counts what it binds against the
-	// same bound: each costs binding, rewriting and compiling a few microseconds together, so that the
-	// largest statement takes below a second.
+	// MaxExpressions limits the names, calls, constants in select lists and in ORDER BY and GROUP BY,
+	// statements and WITH queries of a text. The binder applies the same limit to the expressions that
+	// it binds. Binding, rewriting and compiling an expression takes a few microseconds, so the
+	// largest statement takes less than a second.
 	MaxExpressions = 100_000
 
 	// maxNameParts bounds the parts of a name with dots; no name has more than a schema, a table and a

@@ -79,7 +79,7 @@ func (p *parser) unicode() string {
 		}
 		e := p.stringToken(&p.toks[p.pos])
 		if len(e) != 1 || strings.ContainsAny(e, "+'\" \t\n\r\f") || isHex(e[0]) {
-			p.stop(fault.SQLParse(p.toks[p.pos].span(), "UESCAPE must be one character that is no hexadecimal digit, blank, plus or quote, "+
+			p.stop(fault.SQLParse(p.toks[p.pos].span(), "UESCAPE must be one character other than a hexadecimal digit, blank, plus or quote, "+
 				"but is [%s] (line [%d], column [%d])", e, p.toks[p.pos].line, p.toks[p.pos].col))
 			return ""
 		}

@@ -4,21 +4,21 @@ import "github.com/hengedb/henge/internal/fault"
 
 // Node is any part of a parsed statement.
 type Node interface {
-	// Span is the node's place in the text; zero for a node that came from no text.
+	// Span is the position of the node in the text; zero for a node without a text.
 	Span() fault.Span
 }
 
-// Pos is the place of a node; every node embeds it.
+// Pos is the position of a node; every node embeds it.
 type Pos struct{ At fault.Span }
 
-// Span returns the place.
+// Span returns the position.
 func (p Pos) Span() fault.Span { return p.At }
 
-// Ident is one identifier. Its case is kept and counts.
+// Ident is one identifier. It is case-sensitive.
 type Ident struct {
 	Pos
 	Name string
-	// Quoted tells that the text had it in quotes.
+	// Quoted is true if it was quoted in the text.
 	Quoted bool
 }
 
@@ -28,15 +28,15 @@ type Statement interface {
 	statement()
 }
 
-// Script is what Parse returns: SET statements and the statement they apply to.
+// Script is the result of Parse: SET statements and the statement to which they apply.
 type Script struct {
 	Sets      []*Set
 	Statement Statement
-	// Params is the number of ? in the statement.
+	// Params is the number of parameters (?) in the statement.
 	Params int
 }
 
-// Span returns the place of the statement.
+// Span returns the position of the statement.
 func (s *Script) Span() fault.Span { return s.Statement.Span() }
 
 // Set is SET name = literal. Value is a literal, or a Unary minus over a Number.
@@ -50,16 +50,16 @@ type Set struct {
 // name statement.
 type Explain struct {
 	Pos
-	// Analyze asks what running the statement takes.
+	// Analyze is true for EXPLAIN ANALYZE.
 	Analyze bool
-	// User is whose access to what the statement touches is asked for; nil: nobody's.
+	// User is the user of EXPLAIN ACCESS; nil for other forms.
 	User      *String
 	Detail    ExplainDetail
 	Format    ExplainFormat
 	Statement Statement // a *Query or *Insert
 }
 
-// ExplainDetail is the amount of detail an Explain asks for.
+// ExplainDetail is the requested amount of detail of an Explain.
 type ExplainDetail uint8
 
 // The details.
@@ -70,7 +70,7 @@ const (
 	ExplainIncludingAllAttributes
 )
 
-// ExplainFormat is the format an Explain asks for.
+// ExplainFormat is the requested format of an Explain.
 type ExplainFormat uint8
 
 // The formats.
@@ -89,11 +89,11 @@ type Insert struct {
 	Target  *Name
 	Export  *Export
 	Columns []Ident
-	// Overwrite is the clause of a Replace; nil when it is missing, which the grammar allows and the
-	// binder refuses.
+	// Overwrite is the clause of a REPLACE; nil if it is missing, which the grammar accepts and the
+	// binder rejects.
 	Overwrite *Overwrite
 	Query     *Query
-	// PartitionedBy is nil when the clause is missing.
+	// PartitionedBy is nil if the clause is missing.
 	PartitionedBy *PartitionedBy
 	ClusteredBy   []OrderItem
 }
@@ -102,7 +102,7 @@ type Insert struct {
 type Export struct {
 	Pos
 	Destination *Call
-	// Format has no name when the clause is missing, which the grammar allows and the binder refuses.
+	// Format has no name if the clause is missing, which the grammar accepts and the binder rejects.
 	Format Ident
 }
 
@@ -156,8 +156,8 @@ const (
 	NullsLast
 )
 
-// Body is one of *Select, *Values, *TableQuery, *SetOp, *Query (in parentheses, for it has clauses
-// of its own).
+// Body is one of *Select, *Values, *TableQuery, *SetOp, *Query (in parentheses, because it has its
+// own clauses).
 type Body interface {
 	Node
 	body()
@@ -166,7 +166,7 @@ type Body interface {
 // Select is a SELECT without the clauses of Query.
 type Select struct {
 	Pos
-	// Hint is the text inside /*+ ... */ behind SELECT.
+	// Hint is the text inside /*+ ... */ after SELECT.
 	Hint     string
 	Distinct bool
 	Items    []SelectItem
@@ -178,7 +178,7 @@ type Select struct {
 	Qualify  Expr
 }
 
-// SelectItem is an element of the select list; an Alias without a name is none.
+// SelectItem is an element of the select list; it has no alias if Alias has no name.
 type SelectItem struct {
 	Pos
 	X     Expr

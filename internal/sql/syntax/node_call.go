@@ -3,7 +3,7 @@ package syntax
 // Call is a function call. Name is upper-case; see the package comment for special forms.
 type Call struct {
 	Pos
-	// Qualifier is what stands before the name, as in ext.f(x); mostly empty.
+	// Qualifier is the qualifier of the name, as in ext.f(x); usually empty.
 	Qualifier []Ident
 	Name      string
 	Args      []Expr
@@ -12,11 +12,11 @@ type Call struct {
 	// they are ordinary.
 	Niladic bool
 	Nulls   NullTreatment
-	// OrderBy is inside the parentheses, WithinGroup behind them.
+	// OrderBy is the clause inside the parentheses, WithinGroup the clause after them.
 	OrderBy, WithinGroup []OrderItem
 	Filter               Expr
 	Over                 *Window
-	// JSON holds the clauses of the JSON functions; nil when none is given.
+	// JSON contains the clauses of the JSON functions; nil if there are none.
 	JSON *JSONClauses
 }
 
@@ -36,13 +36,13 @@ type JSONClauses struct {
 	Pos
 	Returning *TypeName
 	Wrapper   JSONWrapper
-	// OnEmpty and OnError are nil when not given.
+	// OnEmpty and OnError are nil if the clause is missing.
 	OnEmpty, OnError *JSONBehavior
-	// Null says what becomes of nulls in a constructor.
+	// Null is the null clause of a constructor.
 	Null JSONNull
 }
 
-// JSONBehavior is what comes before ON EMPTY or ON ERROR. Value is the expression of JSONDefault.
+// JSONBehavior is the behavior before ON EMPTY or ON ERROR. Value is the expression of JSONDefault.
 type JSONBehavior struct {
 	Pos
 	Kind  JSONBehaviorKind
@@ -85,12 +85,12 @@ const (
 	JSONAbsentOnNull
 )
 
-// Window is what stands behind OVER, or a definition of the WINDOW clause.
+// Window is the window after OVER, or a definition of the WINDOW clause.
 type Window struct {
 	Pos
-	// Base is the name of another window; without a name there is none.
+	// Base is the name of another window; without a name, there is no base window.
 	Base Ident
-	// Bare tells that the window is only that name, without parentheses: OVER w.
+	// Bare is true if the window is only that name, without parentheses: OVER w.
 	Bare        bool
 	PartitionBy []Expr
 	OrderBy     []OrderItem
@@ -102,13 +102,13 @@ type Frame struct {
 	Pos
 	Unit  FrameUnit
 	Start FrameBound
-	// End is meaningful only if Between is set: the text gave both bounds.
+	// End is valid only if Between is set: the text has both bounds.
 	Between bool
 	End     FrameBound
 	Exclude FrameExclude
 }
 
-// FrameUnit is what a Frame counts.
+// FrameUnit is the unit of a Frame.
 type FrameUnit uint8
 
 // The units of frames.
@@ -118,7 +118,7 @@ const (
 	FrameGroups
 )
 
-// String returns the unit's word.
+// String returns the keyword of the unit.
 func (u FrameUnit) String() string { return [...]string{"ROWS", "RANGE", "GROUPS"}[u] }
 
 // FrameBound is one bound of a Frame; Offset is set for OffsetPreceding and OffsetFollowing.
@@ -140,7 +140,7 @@ const (
 	UnboundedFollowing
 )
 
-// String returns the words of the bound, behind its offset.
+// String returns the keywords of the bound after its offset.
 func (k BoundKind) String() string {
 	return [...]string{"UNBOUNDED PRECEDING", "PRECEDING", "CURRENT ROW", "FOLLOWING", "UNBOUNDED FOLLOWING"}[k]
 }

@@ -12,7 +12,7 @@ type Name struct {
 	Parts []Ident
 }
 
-// Star is * or t.*; Parts is empty for *. Without are the columns that EXCLUDE leaves out.
+// Star is * or t.*; Parts is empty for *. Without are the columns of EXCLUDE.
 type Star struct {
 	Pos
 	Parts, Without []Ident
@@ -25,7 +25,7 @@ type Number struct {
 	Text string
 }
 
-// NumberKind is the form of a Number, which decides its type.
+// NumberKind is the form of a Number, which determines its type.
 type NumberKind uint8
 
 // The forms of numbers.
@@ -35,14 +35,14 @@ const (
 	Approx                    // 1e2
 )
 
-// String is a character string; Value is what it stands for. The prefixes N, U& and _charset leave
-// no trace.
+// String is a character string; Value is its decoded value. The prefixes N, U& and _charset are not
+// preserved.
 type String struct {
 	Pos
 	Value string
 }
 
-// Bytes is a binary string: X'0A'. Hex is as written.
+// Bytes is a binary string: X'0A'. Hex is the text between the quotes.
 type Bytes struct {
 	Pos
 	Hex string
@@ -60,8 +60,8 @@ type Unknown struct{ Pos }
 // Null is NULL.
 type Null struct{ Pos }
 
-// Temporal is DATE '...', TIME '...' or TIMESTAMP '...'. Text has been checked to be a date or time
-// of that form.
+// Temporal is DATE '...', TIME '...' or TIMESTAMP '...'. Text was validated as a date or time of
+// that form.
 type Temporal struct {
 	Pos
 	Kind TemporalKind
@@ -78,7 +78,7 @@ const (
 	Timestamp
 )
 
-// String returns the type's word.
+// String returns the keyword of the type.
 func (k TemporalKind) String() string { return [...]string{"DATE", "TIME", "TIMESTAMP"}[k] }
 
 // Interval is INTERVAL [-]'text' from[(precision)] [TO to[(fraction)]].
@@ -88,8 +88,8 @@ type Interval struct {
 	Text     string
 	// From and To are upper-case units; To is empty for an interval of one unit.
 	From, To string
-	// Precision is the number of leading digits, Fraction that of the seconds' decimals; -1 when not
-	// given.
+	// Precision is the number of leading digits, Fraction the number of decimals of seconds; -1 if
+	// missing.
 	Precision, Fraction int
 }
 
@@ -102,8 +102,8 @@ type Param struct {
 // Default is DEFAULT as an argument.
 type Default struct{ Pos }
 
-// Symbol is a word that is an argument of a special call form and no expression: a time unit, BOTH,
-// LEADING, TRAILING. It is upper-case.
+// Symbol is a word that is an argument of a special call form and not an expression: a time unit,
+// BOTH, LEADING, TRAILING. It is in upper case.
 type Symbol struct {
 	Pos
 	Word string
@@ -123,7 +123,7 @@ type Unary struct {
 	X  Expr
 }
 
-// Binary is an infix operator that is none of those of Chain.
+// Binary is an infix operator other than those of Chain.
 type Binary struct {
 	Pos
 	Op          Operator
@@ -180,7 +180,7 @@ type Is struct {
 	Test Test
 }
 
-// Test is what an Is asks.
+// Test is the test of an Is.
 type Test uint8
 
 // The tests.
@@ -195,7 +195,7 @@ const (
 	IsJSONScalar
 )
 
-// String returns the words of the test.
+// String returns the keywords of the test.
 func (t Test) String() string {
 	return [...]string{"NULL", "TRUE", "FALSE", "UNKNOWN", "JSON VALUE", "JSON OBJECT", "JSON ARRAY", "JSON SCALAR"}[t]
 }
@@ -243,10 +243,10 @@ const (
 	LikeSimilar
 )
 
-// String returns the words of the operator.
+// String returns the keywords of the operator.
 func (k LikeKind) String() string { return [...]string{"LIKE", "ILIKE", "SIMILAR TO"}[k] }
 
-// Quantified is x op ANY|SOME|ALL (set). Set is a *Subquery or a *Row with the listed values.
+// Quantified is x op ANY|SOME|ALL (set). Set is a *Subquery, or a *Row of the listed values.
 type Quantified struct {
 	Pos
 	X   Expr
@@ -278,7 +278,7 @@ type Cast struct {
 	Safe bool
 }
 
-// TypeName is a type as written.
+// TypeName is a type in the text.
 type TypeName struct {
 	Pos
 	// Name is upper-case with one form per type: VARCHAR also for CHARACTER VARYING, CHAR for
@@ -291,9 +291,9 @@ type TypeName struct {
 	Native string
 	// Zone is set for WITH TIME ZONE and WITH LOCAL TIME ZONE.
 	Zone TypeZone
-	// Fields are those of ROW(...).
+	// Fields are the fields of ROW(...).
 	Fields []ColumnDef
-	// Arrays counts the words ARRAY behind the type.
+	// Arrays is the number of keywords ARRAY after the type.
 	Arrays int
 }
 
@@ -325,7 +325,7 @@ type Item struct {
 	X, Index Expr
 }
 
-// Field is x.name where x is no Name.
+// Field is x.name if x is not a Name.
 type Field struct {
 	Pos
 	X    Expr

@@ -7,11 +7,12 @@ type TableExpr interface {
 	tableExpr()
 }
 
-// Table is a table by its name.
+// Table is a table by its name or, with File, a file by its path, which is the only part of Name.
 type Table struct {
 	Pos
 	Name *Name
-	// Hint is the text inside /*+ ... */ behind the name.
+	File bool
+	// Hint is the text inside /*+ ... */ after the name.
 	Hint string
 }
 
@@ -22,7 +23,7 @@ type Derived struct {
 	Query   *Query
 }
 
-// TableFunction is TABLE(call), with the columns that EXTEND gives it.
+// TableFunction is TABLE(call), with the columns of EXTEND.
 type TableFunction struct {
 	Pos
 	Lateral bool
@@ -45,8 +46,8 @@ type Unnest struct {
 	Ordinality bool
 }
 
-// Join is a join of two sides. A CrossJoin and a CommaJoin have no condition; the others have On,
-// Using, Natural or, wrongly, none of them.
+// Join is a join of two sides. A CrossJoin and a CommaJoin have no condition; other joins have On,
+// Using or Natural. The parser accepts joins without any of them, which are invalid.
 type Join struct {
 	Pos
 	Kind        JoinKind
@@ -71,7 +72,7 @@ const (
 	CommaJoin
 )
 
-// String returns the words of the join.
+// String returns the keywords of the join.
 func (k JoinKind) String() string {
 	return [...]string{"JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN", "CROSS JOIN", ","}[k]
 }
@@ -111,7 +112,7 @@ type Unpivot struct {
 }
 
 // UnpivotColumn is an element of the IN list of an Unpivot: one column per measure, and the values
-// the axes take, if the text gives them.
+// of the axes, if the text has them.
 type UnpivotColumn struct {
 	Pos
 	Columns []*Name

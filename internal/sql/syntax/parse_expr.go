@@ -2,8 +2,8 @@ package syntax
 
 import "slices"
 
-// The levels of operators, from loose to tight (spec/sql.md, section 5.2). Note that BETWEEN, IN
-// and LIKE bind tighter than comparisons, and comparisons tighter than IS.
+// The levels of operators, from loose to tight (docs/sql.md). Note that BETWEEN, IN and LIKE bind
+// tighter than comparisons, and comparisons tighter than IS.
 const (
 	precNone = iota
 	precOr

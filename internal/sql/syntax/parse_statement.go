@@ -102,24 +102,8 @@ func (p *parser) otherStatement() {
 		p.fail()
 		return
 	}
-	err := fault.InvalidSQL(fault.Span{}, "Unsupported SQL statement [%s]", kind)
 	at := p.peek(0).span()
-	if instead := insteadOf[kind]; instead != "" {
-		err = err.With("suggestion", instead)
-	}
-	p.stop(fault.Placed(err, at))
-}
-
-// insteadOf says how to reach what statements that are not run are for.
-var insteadOf = map[string]string{
-	"SHOW":           "SELECT TABLE_SCHEMA, TABLE_NAME FROM INFORMATION_SCHEMA.TABLES",
-	"DESCRIBE_TABLE": "SELECT COLUMN_NAME, DATA_TYPE FROM INFORMATION_SCHEMA.COLUMNS WHERE TABLE_NAME = '...'",
-	"CREATE_TABLE":   "INSERT INTO ... SELECT ... PARTITIONED BY DAY, which makes the table",
-	"DROP_TABLE":     "DELETE /service/coordinator/v1/datasources/...",
-	"DELETE":         "REPLACE INTO ... OVERWRITE ALL SELECT * FROM ... WHERE NOT (...) PARTITIONED BY DAY",
-	"UPDATE":         "REPLACE INTO ... OVERWRITE ALL SELECT ... FROM ... PARTITIONED BY DAY",
-	"MERGE":          "REPLACE INTO ... OVERWRITE ALL SELECT ... FROM ... PARTITIONED BY DAY",
-	"TRUNCATE":       "DELETE /service/coordinator/v1/datasources/...",
+	p.stop(fault.WithPosition(advise(fault.InvalidSQL(fault.Span{}, "Unsupported SQL statement [%s]", kind), insteadOf[kind]), at))
 }
 
 func (p *parser) set(start mark) Statement {

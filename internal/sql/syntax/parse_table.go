@@ -161,11 +161,21 @@ func (p *parser) primaryTable() TableExpr {
 		return p.tableInParens(lateral, start)
 	case lateral:
 		p.fail()
+	case p.toks[p.pos].kind == tokString: // not among the acceptable options: only local runs read files
+		return p.fileTable()
 	}
 	t := &Table{Name: p.path()}
 	t.Hint = p.hint()
 	t.Pos = p.from(start)
 	return t
+}
+
+// fileTable reads the path of a file in the place of a table.
+func (p *parser) fileTable() TableExpr {
+	s := p.stringLiteral()
+	n := p.names.one()
+	n.Pos, n.Parts = s.Pos, p.idents.list([]Ident{{Pos: s.Pos, Name: s.Value}})
+	return &Table{Pos: s.Pos, Name: n, File: true}
 }
 
 // tableInParens reads a query or joined tables behind an opening parenthesis, and the closing one.

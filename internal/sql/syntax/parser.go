@@ -64,7 +64,7 @@ func ParseExpr(text string) (Expr, error) {
 	return e, nil
 }
 
-// Single returns the statement of a script for callers that take no SET statements.
+// Single returns the statement of a script, for callers that do not support SET statements.
 func (s *Script) Single() (Statement, error) {
 	if len(s.Sets) > 0 {
 		return nil, fault.SQLParse(fault.Span{}, "SQL query string must contain only a single statement")

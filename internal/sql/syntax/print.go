@@ -6,8 +6,8 @@ import (
 	"unicode"
 )
 
-// Print returns n as SQL on one line that parses to the same tree, places apart. It accepts every
-// node of this package.
+// Print returns n as SQL on one line that parses to the same tree except for positions. It accepts
+// every node of this package.
 func Print(n Node) string {
 	w := printer{}
 	w.node(n)
@@ -381,7 +381,7 @@ func (op SetOperator) level() int {
 	return 1
 }
 
-// String returns the operator's word.
+// String returns the keyword of the operator.
 func (op SetOperator) String() string { return [...]string{"UNION", "INTERSECT", "EXCEPT"}[op] }
 
 func (w *printer) setOp(s *SetOp) {

@@ -8,6 +8,10 @@ import (
 func (w *printer) table(t TableExpr) {
 	switch t := t.(type) {
 	case *Table:
+		if t.File {
+			w.put(QuoteString(t.Name.Parts[0].Name))
+			break
+		}
 		w.path(t.Name.Parts)
 		w.hint(t.Hint)
 	case *Derived:

@@ -1,9 +1,8 @@
 package syntax
 
-// Rewrite returns e with every expression in it replaced by what f makes of it, parts before
-// wholes. A node whose parts change is copied, so e itself stays as it is; where f changes nothing
-// the result shares its nodes. Rewrite does not enter queries, which are scopes of their own, but
-// enters the windows and other clauses of calls.
+// Rewrite returns e with f applied to every expression in it, operands first. A node whose parts
+// change is copied, so e itself does not change; unchanged nodes are shared. Rewrite does not enter
+// queries, which are separate scopes, but enters the windows and other clauses of calls.
 func Rewrite(e Expr, f func(Expr) Expr) Expr {
 	if e == nil {
 		return nil

@@ -2,25 +2,23 @@ package syntax
 
 import "strings"
 
-// Piece is a statement of a script, as far as the lexer tells: the parser may refuse it.
+// Piece is a statement of a script according to the lexer; the parser may reject it.
 type Piece struct {
-	// From and To bound its text, without the semicolon behind it.
+	// From and To are the bounds of its text, without the semicolon.
 	From, To int
-	// Words are its first words in upper case, opening parentheses left out, up to the first token
-	// that is no word or maxPieceWords.
+	// Words are its first words in upper case, without opening parentheses, up to the first token that
+	// is not a word, at most maxPieceWords.
 	Words []string
-	// Closed says that a semicolon ends it; Open that it ends within a quote or a comment that nothing
-	// closes; Bad that it has a character with which no token begins: what is behind it is not looked
-	// at.
+	// Closed: a semicolon ends it. Open: it ends within an unterminated quote or comment. Bad: it
+	// contains a character that cannot start a token, and the rest of the text was not scanned.
 	Closed, Open, Bad bool
 }
 
 // maxPieceWords is how many words tell what a statement is: EXPLAIN ANALYZE PLAN FOR INSERT.
 const maxPieceWords = 6
 
-// Split cuts a script at the semicolons between its statements. Pieces without a token are left
-// out. It reads text as Parse does, so that what is a comment, a quote or a word to one is so to
-// the other.
+// Split splits a script at the semicolons between its statements, and omits pieces without a token.
+// It uses the lexer of Parse, so both recognise the same comments, quotes and words.
 func Split(text string) []Piece {
 	l := newLexer(text)
 	l.whole = true

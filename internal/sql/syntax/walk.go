@@ -1,7 +1,7 @@
 package syntax
 
-// Walk visits n and what is below it, a node before its parts and the parts in the order of the
-// text. When visit returns false the parts of the node are left out. Identifiers are not visited.
+// Walk visits n and its descendants, a node before its parts and the parts in the order of the
+// text. If visit returns false, the parts of the node are skipped. Identifiers are not visited.
 func Walk(n Node, visit func(Node) bool) {
 	if visit(n) {
 		w := walker{visit}

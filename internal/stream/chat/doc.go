@@ -1,7 +1,7 @@
-// Package chat gives what a supervisor and the tasks that read its stream say to each other: the
-// words of /service/worker/v1/chat/{taskId} (spec/streaming.md, section 7).
+// Package chat defines the messages between a supervisor and the tasks that read its stream, at
+// /service/worker/v1/chat/{taskId}.
 //
-// The central types are Task, by which a supervisor steers one task wherever it runs, and Overlord,
-// by which a task asks for a checkpoint of its group. Both are implemented over HTTP, and in the
-// process where both sides are in one.
+// The central types are Task, through which a supervisor controls one task in any process, and
+// Overlord, through which a task requests a checkpoint of its group. Both are implemented over
+// HTTP, and locally if both sides are in one process.
 package chat

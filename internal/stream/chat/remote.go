@@ -17,10 +17,10 @@ import (
 	"github.com/hengedb/henge/internal/stream"
 )
 
-// Base is where a worker answers for its tasks; the id of a task follows.
+// Base is the path of the tasks of a worker; the id of a task follows.
 const Base = "/service/worker/v1/chat/"
 
-// CheckpointPath is where the leading Overlord takes requests for checkpoints.
+// CheckpointPath is the path of checkpoint requests at the leading Overlord.
 const CheckpointPath = "/service-internal/v1/streams/checkpoint"
 
 // CheckpointRequest is the body of such a request.
@@ -39,11 +39,11 @@ const (
 	pauseAgain = 20 * time.Millisecond
 )
 
-// Remote finds tasks of other processes, and those of this one. It implements Tasks.
+// Remote finds tasks of other processes and of this one. It implements Tasks.
 type Remote struct {
 	// Local are the tasks of this process; nil: it has none.
 	Local Tasks
-	// Where returns the URL of the worker that runs a task; false: nobody does.
+	// Where returns the URL of the worker that runs a task; false: the task is not running.
 	Where  func(id string) (url string, ok bool)
 	Client *http.Client
 	Clock  clock.Clock
@@ -122,9 +122,9 @@ func (t *remoteTask) ParseErrors(ctx context.Context) (list []ParseError, err er
 	return list, err
 }
 
-// RemoteOverlord asks the leading Overlord. It implements Overlord.
+// RemoteOverlord sends requests to the leading Overlord. It implements Overlord.
 type RemoteOverlord struct {
-	// Leader returns its URL; "": none is known.
+	// Leader returns its URL; "": it is not known.
 	Leader func() string
 	Client *http.Client
 }
@@ -133,7 +133,7 @@ type RemoteOverlord struct {
 func (o *RemoteOverlord) Checkpoint(ctx context.Context, supervisor string, group int, starts stream.Positions) error {
 	leader := o.Leader()
 	if leader == "" {
-		return fault.Unavailable("No leader of the Overlords is known; supervisor [%s] can't be asked for a checkpoint", supervisor)
+		return fault.Unavailable("No leader of the Overlords is known; no checkpoint can be requested from supervisor [%s]", supervisor)
 	}
 	_, err := call(ctx, o.Client, http.MethodPost, leader+CheckpointPath, CheckpointRequest{supervisor, group, starts}, nil)
 	return err

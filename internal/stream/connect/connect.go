@@ -1,7 +1,7 @@
 // Package connect opens streams of any type.
 //
-// The central type is Opener. Which types there are stands here and nowhere else; what a stream is
-// stands in package stream.
+// The central type is Opener. Only this package lists the types of streams; package stream defines
+// the interface of a stream.
 package connect
 
 import (
@@ -17,10 +17,11 @@ import (
 
 // Opener opens streams.
 type Opener struct {
-	// Access says what addresses, files and variables may be used.
+	// Access defines the permitted addresses, files and variables.
 	Access *ingest.Access
 	Log    *slog.Logger
-	// Push opens the log of rows that are sent to a datasource; nil: there is none here.
+	// Push opens the log of rows that clients send to a datasource; nil: not available in this
+	// process.
 	Push func(dataSource string) (stream.Source, error)
 }
 

@@ -68,6 +68,9 @@ func classify(err error) (class, why string) {
 	if e, ok := errors.AsType[*handshakeError](err); ok {
 		return errorClasses + "SslAuthenticationException", tlsProblem(e.err)
 	}
+	if e, ok := errors.AsType[*loginError](err); ok {
+		return errorClasses + "SaslAuthenticationException", e.why
+	}
 	_, eof := errors.AsType[*kgo.ErrFirstReadEOF](err)
 	// Bytes of another protocol look like a size; the client has no type for that.
 	if eof || strings.Contains(err.Error(), "invalid large response size") {
@@ -107,7 +110,7 @@ func tlsProblem(err error) string {
 		return fmt.Sprintf("the broker's certificate is not for [%s]", e.Host)
 	}
 	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
-		return "the broker's certificate is signed by none of the trusted ones"
+		return "the broker's certificate is not signed by a trusted authority"
 	}
 	if e, ok := errors.AsType[x509.CertificateInvalidError](err); ok && e.Reason == x509.Expired {
 		return "the broker's certificate has expired"

@@ -19,7 +19,7 @@ type fetcher struct {
 // fetch is one request.
 type fetch struct {
 	request kmsg.Request
-	asked   map[place]asked
+	asked   map[topicPartition]asked
 	topics  map[[16]byte]string
 }
 
@@ -86,7 +86,7 @@ func (f *fetcher) next() (next *fetch, again time.Time) {
 	}
 	var free []*cursor
 	for _, c := range r.mu.cursors {
-		if c.node != f.node || c.busy {
+		if c.node != f.node || c.busy || r.mu.paused[c.partition] {
 			continue
 		}
 		if c.notBefore.After(now) {
@@ -114,7 +114,7 @@ func (f *fetcher) requestLocked(free []*cursor) *fetch {
 	if !set.uncommitted {
 		req.IsolationLevel = 1
 	}
-	out := &fetch{request: req, asked: map[place]asked{}, topics: map[[16]byte]string{}}
+	out := &fetch{request: req, asked: map[topicPartition]asked{}, topics: map[[16]byte]string{}}
 	at := map[string]int{}
 	unnamed := false
 	for _, c := range free {
@@ -132,7 +132,7 @@ func (f *fetcher) requestLocked(free []*cursor) *fetch {
 		p.CurrentLeaderEpoch = c.leader.epoch
 		req.Topics[i].Partitions = append(req.Topics[i].Partitions, p)
 		c.busy = true
-		out.asked[c.place] = asked{c, c.next}
+		out.asked[c.topicPartition] = asked{c, c.next}
 	}
 	if unnamed {
 		out.request = byName{req}
@@ -186,11 +186,11 @@ func (f *fetcher) take(of *fetch, resp *kmsg.FetchResponse) {
 		}
 		for j := range t.Partitions {
 			p := &t.Partitions[j]
-			a, ok := of.asked[place{name, p.Partition}]
+			a, ok := of.asked[topicPartition{name, p.Partition}]
 			if !ok {
 				continue
 			}
-			delete(of.asked, a.place)
+			delete(of.asked, a.topicPartition)
 			got := answered{asked: a, raw: len(p.RecordBatches), to: -1}
 			if resp.Version >= 11 {
 				got.to = p.PreferredReadReplica
@@ -239,7 +239,7 @@ func (f *fetcher) takeLocked(got *answered, empty bool) {
 	next := max(got.next, c.next)
 	if next == c.next && len(got.part.Records) == 0 {
 		if got.raw > 0 {
-			r.failedLocked(c, r.source.trouble("A broker gave records that were not asked for", kerr.CorruptMessage))
+			r.failedLocked(c, r.source.trouble("A broker returned records that were not requested", kerr.CorruptMessage))
 			return
 		}
 		end := got.part.LastStableOffset

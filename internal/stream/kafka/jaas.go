@@ -30,7 +30,7 @@ func parseJAAS(text string) (entry *jaas, problem string) {
 	switch entry.module {
 	case plainModule, scramModule, oauthModule, kerberosModule:
 	default:
-		return nil, "its login module [" + entry.module + "] is none of [" +
+		return nil, "its login module [" + entry.module + "] is not one of [" +
 			strings.Join([]string{plainModule, scramModule, oauthModule, kerberosModule}, ", ") + "]"
 	}
 	switch flag, _, _ := p.token(); strings.ToLower(flag) {

@@ -51,7 +51,7 @@ func (r *reader) look() bool {
 	if err == nil {
 		r.mu.topics = topics
 	}
-	if r.placeLocked() {
+	if r.assignLocked() {
 		r.wakeLocked()
 		return true
 	}
@@ -80,9 +80,9 @@ func (r *reader) missing(c *cursor) error {
 	return kerr.UnknownTopicOrPartition
 }
 
-// placeLocked gives cursors that nobody is asked for to the fetchers of their leaders, and reports
+// assignLocked gives cursors that nobody is asked for to the fetchers of their leaders, and reports
 // whether there was one for each.
-func (r *reader) placeLocked() bool {
+func (r *reader) assignLocked() bool {
 	all := true
 	for _, c := range r.mu.cursors {
 		if c.node >= 0 || c.busy {

@@ -40,7 +40,7 @@ func (l *login) open(around surroundings) (sasl.Mechanism, error) {
 	case "OAUTHBEARER":
 		return l.bearer(around)
 	case "GSSAPI":
-		return l.kerberos(around.env)
+		return l.kerberos(around)
 	}
 	user, password, err := l.userPassword()
 	if err != nil {
@@ -60,7 +60,7 @@ func (l *login) userPassword() (user, password string, err error) {
 		if l.user == "" {
 			return "", "", invalid("sasl.jaas.config", "mechanism [%s] needs it, or [sasl.username] and [sasl.password]", l.mechanism)
 		}
-		return l.user, l.password, nil
+		return l.user, l.password.Reveal(), nil
 	}
 	if l.jaas.module != plainModule && l.jaas.module != scramModule {
 		return "", "", invalid("sasl.jaas.config", "its login module [%s] is not one of mechanism [%s]", l.jaas.module, l.mechanism)

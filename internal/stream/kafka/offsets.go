@@ -34,14 +34,14 @@ func (s *Source) offsets(ctx context.Context, partitions []stream.Partition, lis
 	ctx, cancel := context.WithTimeout(ctx, s.answer)
 	defer cancel()
 	out := stream.Positions{}
-	places := map[stream.Partition]place{}
+	positions := map[stream.Partition]topicPartition{}
 	var topics []string
 	for _, p := range partitions {
-		at, err := s.place(p)
+		at, err := s.topicPartition(p)
 		if err != nil {
 			return nil, err
 		}
-		if places[p] = at; !slices.Contains(topics, at.topic) {
+		if positions[p] = at; !slices.Contains(topics, at.topic) {
 			topics = append(topics, at.topic)
 		}
 	}
@@ -53,7 +53,7 @@ func (s *Source) offsets(ctx context.Context, partitions []stream.Partition, lis
 	if err != nil && len(listed) == 0 {
 		return nil, s.trouble(doing, err)
 	}
-	for p, at := range places {
+	for p, at := range positions {
 		offset, ok := listed.Lookup(at.topic, at.number)
 		switch {
 		case !ok && err != nil:
@@ -84,5 +84,5 @@ func number(p stream.Position) int64 {
 // Compare implements stream.Source.
 func (s *Source) Compare(a, b stream.Position) int { return cmp.Compare(number(a), number(b)) }
 
-// Distance implements stream.Source. It is negative where from is behind to.
+// Distance implements stream.Source. It is negative if from is after to.
 func (s *Source) Distance(from, to stream.Position) int64 { return number(to) - number(from) }

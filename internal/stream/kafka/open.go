@@ -15,9 +15,9 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/ingest"
+	"github.com/hengedb/henge/internal/javaregex"
 	"github.com/hengedb/henge/internal/secret"
 	"github.com/hengedb/henge/internal/stream"
 )
@@ -30,11 +30,11 @@ type Source struct {
 	admin  *kadm.Client
 
 	mu      sync.Mutex
-	pattern *expr.LinePattern // nil: topic
+	pattern *javaregex.LinePattern // nil: topic
 }
 
-// Open returns the source that config describes. It does not connect: a broker that is away is an
-// error of the methods. log is told of properties that are not used.
+// Open returns the source that config describes. It does not connect: methods of the source return
+// an error if the brokers are unreachable. log receives warnings about unused properties.
 func Open(config stream.Config, access *ingest.Access, log *slog.Logger) (*Source, error) {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
@@ -48,11 +48,11 @@ func Open(config stream.Config, access *ingest.Access, log *slog.Logger) (*Sourc
 		return nil, err
 	}
 	for _, name := range set.unused {
-		log.Warn("a property of consumerProperties is not used", "property", name)
+		log.Warn("property of consumerProperties is ignored", "property", name)
 	}
 	s := &Source{topic: config.Name}
 	if config.Pattern != "" {
-		if s.pattern, err = expr.CompileLines(config.Pattern, "topicPattern", patternTime); err != nil {
+		if s.pattern, err = javaregex.CompileLines(config.Pattern, "topicPattern", patternTime); err != nil {
 			return nil, err
 		}
 	}
@@ -66,7 +66,7 @@ func Open(config stream.Config, access *ingest.Access, log *slog.Logger) (*Sourc
 	return s, nil
 }
 
-// Check reads the settings without a connection, for who wants to know whether they are right.
+// Check validates the settings without a connection.
 func Check(config stream.Config, access *ingest.Access) error {
 	s, err := Open(config, access, nil)
 	if err != nil {
@@ -93,7 +93,7 @@ func (s *Source) Partitions(ctx context.Context) ([]stream.Partition, error) {
 	if err != nil {
 		return nil, err
 	}
-	var found []place
+	var found []topicPartition
 	for name, t := range topics {
 		if ok, err := s.wants(name, t.internal); err != nil {
 			return nil, err
@@ -101,10 +101,10 @@ func (s *Source) Partitions(ctx context.Context) ([]stream.Partition, error) {
 			continue
 		}
 		for number := range t.leaders {
-			found = append(found, place{name, number})
+			found = append(found, topicPartition{name, number})
 		}
 	}
-	slices.SortFunc(found, func(a, b place) int {
+	slices.SortFunc(found, func(a, b topicPartition) int {
 		return cmp.Or(strings.Compare(a.topic, b.topic), cmp.Compare(a.number, b.number))
 	})
 	out := make([]stream.Partition, len(found))
@@ -128,14 +128,14 @@ func (s *Source) wants(topic string, internal bool) (bool, error) {
 	return groups != nil, err
 }
 
-// place is a partition of a topic.
-type place struct {
+// topicPartition is a partition of a topic.
+type topicPartition struct {
 	topic  string
 	number int32
 }
 
-// partition returns the name of a partition (spec/streaming.md, section 3).
-func (s *Source) partition(p place) stream.Partition {
+// partition returns the name of a partition (docs/streaming.md).
+func (s *Source) partition(p topicPartition) stream.Partition {
 	number := strconv.FormatInt(int64(p.number), 10)
 	if s.pattern == nil {
 		return stream.Partition(number)
@@ -143,21 +143,21 @@ func (s *Source) partition(p place) stream.Partition {
 	return stream.Partition(p.topic + ":" + number)
 }
 
-// place returns what a name stands for.
-func (s *Source) place(p stream.Partition) (place, error) {
+// topicPartition returns what a name stands for.
+func (s *Source) topicPartition(p stream.Partition) (topicPartition, error) {
 	topic, number := s.topic, string(p)
 	if s.pattern != nil {
 		at := strings.LastIndexByte(number, ':')
 		if at < 0 {
-			return place{}, fault.InvalidInput("Partition [%s] of a stream of several topics must be written as topic:number", p)
+			return topicPartition{}, fault.InvalidInput("Partition [%s] of a stream of several topics must be written as topic:number", p)
 		}
 		topic, number = number[:at], number[at+1:]
 	}
 	n, err := strconv.ParseInt(number, 10, 32)
 	if err != nil || n < 0 {
-		return place{}, fault.InvalidInput("Partition [%s] of topic [%s] is no number", p, topic)
+		return topicPartition{}, fault.InvalidInput("Partition [%s] of topic [%s] is not a number", p, topic)
 	}
-	return place{topic, int32(n)}, nil
+	return topicPartition{topic, int32(n)}, nil
 }
 
 // topic is what the brokers say of one.

@@ -39,12 +39,13 @@ type settings struct {
 
 // login is how a client says who it is.
 type login struct {
-	mechanism      string
-	jaas           *jaas
-	user, password string
-	service        string // of Kerberos
-	tokenURL       string
-	scope          string
+	mechanism string
+	jaas      *jaas
+	user      string
+	password  secret.Text
+	service   string // of Kerberos
+	tokenURL  string
+	scope     string
 }
 
 // property reads one property into settings; what it returns, if not "", is what is wrong with it.
@@ -83,7 +84,7 @@ var properties = map[string]property{
 	"sasl.mechanism":             oneOf(func(s *settings) *string { return &s.login.mechanism }, mechanisms...),
 	"sasl.jaas.config":           func(s *settings, text string) string { return s.login.readJAAS(text) },
 	"sasl.username":              text(func(s *settings) *string { return &s.login.user }),
-	"sasl.password":              text(func(s *settings) *string { return &s.login.password }),
+	"sasl.password":              hidden(func(s *settings) *secret.Text { return &s.login.password }),
 	"sasl.kerberos.service.name": text(func(s *settings) *string { return &s.login.service }),
 	"sasl.oauthbearer.token.endpoint.url": func(s *settings, text string) string {
 		s.login.tokenURL = text
@@ -93,16 +94,16 @@ var properties = map[string]property{
 
 	"ssl.truststore.type":         oneOf(func(s *settings) *string { return &s.tls.trust.Kind }, keystore.Kinds...),
 	"ssl.truststore.location":     text(func(s *settings) *string { return &s.tls.trust.Path }),
-	"ssl.truststore.password":     text(func(s *settings) *string { return &s.tls.trust.Password }),
+	"ssl.truststore.password":     hidden(func(s *settings) *secret.Text { return &s.tls.trust.Password }),
 	"ssl.truststore.certificates": text(func(s *settings) *string { return &s.tls.trust.Chain }),
 	"ssl.keystore.type":           oneOf(func(s *settings) *string { return &s.tls.key.Kind }, keystore.Kinds...),
 	"ssl.keystore.location":       text(func(s *settings) *string { return &s.tls.key.Path }),
-	"ssl.keystore.password":       text(func(s *settings) *string { return &s.tls.key.Password }),
+	"ssl.keystore.password":       hidden(func(s *settings) *secret.Text { return &s.tls.key.Password }),
 	"ssl.keystore.certificate.chain": text(func(s *settings) *string {
 		return &s.tls.key.Chain
 	}),
-	"ssl.keystore.key": text(func(s *settings) *string { return &s.tls.key.Key }),
-	"ssl.key.password": text(func(s *settings) *string { return &s.tls.key.KeyPassword }),
+	"ssl.keystore.key": hidden(func(s *settings) *secret.Text { return &s.tls.key.Key }),
+	"ssl.key.password": hidden(func(s *settings) *secret.Text { return &s.tls.key.KeyPassword }),
 	"ssl.endpoint.identification.algorithm": func(s *settings, text string) string {
 		if s.tls.anyHost = text == ""; text != "" && !strings.EqualFold(text, "https") {
 			return "it must be [https], or empty for hosts that need no name in their certificate"
@@ -177,9 +178,11 @@ func readTexts(given map[string]json.RawMessage, env secret.Environment) (map[st
 			if err != nil {
 				return nil, invalid(name, "it must be a string, or an object with a type of [default, environment]")
 			}
-			if texts[name], err = p.Resolve(env); err != nil {
+			resolved, err := p.Resolve(env)
+			if err != nil {
 				return nil, invalid(name, "%s", fault.Find(err).Message)
 			}
+			texts[name] = resolved.Reveal()
 			continue
 		}
 		text, ok := scalar(raw)
@@ -231,7 +234,7 @@ func (s *settings) readServers(text string) string {
 		at := strings.LastIndexByte(server, ':')
 		port, err := strconv.Atoi(server[at+1:])
 		if at <= 0 || err != nil || port < 1 || port > 65535 {
-			return "[" + server + "] is no host:port"
+			return "[" + server + "] is not host:port"
 		}
 		s.servers = append(s.servers, server)
 	}
@@ -241,6 +244,13 @@ func (s *settings) readServers(text string) string {
 func text(at func(*settings) *string) property {
 	return func(s *settings, text string) string {
 		*at(s) = text
+		return ""
+	}
+}
+
+func hidden(at func(*settings) *secret.Text) property {
+	return func(s *settings, text string) string {
+		*at(s) = secret.NewText(text)
 		return ""
 	}
 }

@@ -57,9 +57,9 @@ func TestPropertiesAreRead(t *testing.T) {
 		"sizes":    s.fetchMin == 7 && s.fetchMax == 8 && s.partitionMax == 9 && s.pollRecords == 11,
 		"times":    s.fetchWait == 10*ms && s.request == 12*ms && s.answer == 13*ms && s.connect == 14*ms && s.idle == 15*ms,
 		"names":    s.clientID == "of the provider" && s.rack == "r" && s.receiveBuffer == -1 && s.sendBuffer == 16,
-		"login": s.login.mechanism == "PLAIN" && s.login.user == "u" && s.login.password == "stones" && s.login.service == "kafka" &&
+		"login": s.login.mechanism == "PLAIN" && s.login.user == "u" && s.login.password.Reveal() == "stones" && s.login.service == "kafka" &&
 			s.login.jaas.options["username"] == "alice",
-		"tls": s.tls.trust.Path == "l" && s.tls.trust.Password == "p" && s.tls.trust.Kind == "PEM" && s.tls.anyHost &&
+		"tls": s.tls.trust.Path == "l" && s.tls.trust.Password.Reveal() == "p" && s.tls.trust.Kind == "PEM" && s.tls.anyHost &&
 			s.tls.least == 0x304 && s.tls.most == 0x304,
 		"unused": slices.Equal(s.unused, []string{"auto.offset.reset", "key.deserializer"}),
 	} {
@@ -75,9 +75,9 @@ func TestEachPropertyWrong(t *testing.T) {
 	tested := map[string]bool{"group.id": true, "client.id": true, "client.rack": true, "sasl.username": true, "sasl.oauthbearer.scope": true}
 	const number = `it must be a whole number from `
 	for _, c := range []struct{ given, name, why string }{
-		{`{"bootstrap.servers": "a"}`, "bootstrap.servers", "[a] is no host:port"},
-		{`{"bootstrap.servers": "a:0"}`, "bootstrap.servers", "[a:0] is no host:port"},
-		{`{"bootstrap.servers": ["a:1", ":2"]}`, "bootstrap.servers", "[:2] is no host:port"},
+		{`{"bootstrap.servers": "a"}`, "bootstrap.servers", "[a] is not host:port"},
+		{`{"bootstrap.servers": "a:0"}`, "bootstrap.servers", "[a:0] is not host:port"},
+		{`{"bootstrap.servers": ["a:1", ":2"]}`, "bootstrap.servers", "[:2] is not host:port"},
 		{`{"bootstrap.servers": {}}`, "bootstrap.servers", "it must be a string"},
 		{`{"bootstrap.servers": [1]}`, "bootstrap.servers", "it must be a string"},
 		{`{"security.protocol": "TLS"}`, "security.protocol", "one of [PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL]"},
@@ -95,11 +95,11 @@ func TestEachPropertyWrong(t *testing.T) {
 		{`{"receive.buffer.bytes": "a"}`, "receive.buffer.bytes", number + "-1"},
 		{`{"send.buffer.bytes": "a"}`, "send.buffer.bytes", number + "-1"},
 		{`{"sasl.mechanism": "NTLM"}`, "sasl.mechanism", "one of [PLAIN, SCRAM-SHA-256"},
-		{`{"sasl.jaas.config": "secret"}`, "sasl.jaas.config", "is none of [PlainLoginModule"},
+		{`{"sasl.jaas.config": "secret"}`, "sasl.jaas.config", "is not one of [PlainLoginModule"},
 		{`{"sasl.jaas.config": {"type":"secret"}}`, "sasl.jaas.config", "a type of [default, environment]"},
 		{`{"sasl.password": {"type":"environment","variable":"UNSET"}}`, "sasl.password", "'UNSET' is not set"},
 		{`{"sasl.kerberos.service.name": {}}`, "sasl.kerberos.service.name", "it must be a string"},
-		{`{"sasl.oauthbearer.token.endpoint.url": "ftp://x"}`, "sasl.oauthbearer.token.endpoint.url", "no address of HTTP"},
+		{`{"sasl.oauthbearer.token.endpoint.url": "ftp://x"}`, "sasl.oauthbearer.token.endpoint.url", "not an HTTP address"},
 		{`{"security.protocol": "SASL_SSL"}`, "sasl.jaas.config", "[GSSAPI] needs it"},
 		{`{"security.protocol": "SASL_SSL", "sasl.mechanism": "PLAIN"}`, "sasl.jaas.config", "[PLAIN] needs it"},
 		{`{"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN", "sasl.jaas.config": "a.PlainLoginModule required username=u;"}`,
@@ -182,7 +182,7 @@ func TestJAAS(t *testing.T) {
 		{text: "a.PlainLoginModule required; a.ScramLoginModule required;", module: plainModule, options: map[string]string{}},
 		{text: "", problem: "it needs a login module"},
 		{text: ";", problem: "it needs a login module"},
-		{text: "a.FileLoginModule required;", problem: "[FileLoginModule] is none of"},
+		{text: "a.FileLoginModule required;", problem: "[FileLoginModule] is not one of"},
 		{text: "a.PlainLoginModule username=u;", problem: "followed by one of [required"},
 		{text: "a.PlainLoginModule required username=u", problem: "it must end with ';'"},
 		{text: `a.PlainLoginModule required username="u;`, problem: "a quote in it is not closed"},

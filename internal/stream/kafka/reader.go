@@ -3,6 +3,7 @@ package kafka
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -37,8 +38,10 @@ type reader struct {
 		fetchers map[int32]*fetcher
 		ready    []*delivery
 		buffered int // bytes of ready
-		failed   error
-		closed   bool
+		// paused are partitions that are neither fetched nor returned.
+		paused map[stream.Partition]bool
+		failed error
+		closed bool
 	}
 }
 
@@ -46,7 +49,7 @@ type reader struct {
 // first two, which do not change.
 type cursor struct {
 	partition stream.Partition
-	place
+	topicPartition
 	next    int64 // what is fetched next
 	given   int64 // what Poll returned ends before it
 	node    int32 // who is asked; -1: not known
@@ -58,9 +61,9 @@ type cursor struct {
 	notBefore, since time.Time
 	fails            int
 	trouble          error
-	// lost says that the stream does not have its position; told that Poll said so.
-	lost *stream.OffsetError
-	told bool
+	// lost says that the stream does not have its position; reported that Poll said so.
+	lost     *stream.OffsetError
+	reported bool
 	// gap is an end that an empty answer was below; if the next one is, too, nothing is there.
 	gap int64
 }
@@ -98,7 +101,7 @@ func (r *reader) Close() error {
 	return nil
 }
 
-// wake wakes who waits at a channel of one place.
+// wake wakes who waits at a channel of one partition.
 func wake(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
@@ -110,15 +113,15 @@ func wake(c chan struct{}) {
 func (r *reader) Assign(_ context.Context, positions stream.Positions) error {
 	fresh := map[stream.Partition]*cursor{}
 	for p, at := range positions {
-		where, err := r.source.place(p)
+		where, err := r.source.topicPartition(p)
 		if err != nil {
 			return err
 		}
 		offset, err := strconv.ParseInt(string(at), 10, 64)
 		if err != nil || offset < 0 {
-			return fault.InvalidInput("Position [%s] of partition [%s] is no offset", at, p)
+			return fault.InvalidInput("Position [%s] of partition [%s] is not an offset", at, p)
 		}
-		fresh[p] = &cursor{partition: p, place: where, next: offset, given: offset, node: -1}
+		fresh[p] = &cursor{partition: p, topicPartition: where, next: offset, given: offset, node: -1}
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -136,31 +139,30 @@ func (r *reader) Assign(_ context.Context, positions stream.Positions) error {
 		}
 		return d.cursor.dropped
 	})
-	if !r.placeLocked() {
+	if !r.assignLocked() {
 		wake(r.stale)
 	}
 	r.wakeLocked()
 	return nil
 }
 
+// Pause has partitions wait, in place of those that waited before: they are not fetched, and what
+// has come of them stays.
+func (r *reader) Pause(partitions map[stream.Partition]bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(partitions) == 0 && len(r.mu.paused) == 0 {
+		return
+	}
+	r.mu.paused = maps.Clone(partitions)
+	r.wakeLocked()
+	wake(r.came)
+}
+
 // Poll implements stream.Reader. What keeps a partition from being read is an error once nothing
 // else has come; reading goes on all the same, and the next Poll may return records.
 func (r *reader) Poll(ctx context.Context, wait time.Duration) ([]stream.Batch, error) {
-	timer := r.source.clock.NewTimer(max(wait, 0))
-	defer timer.Stop()
-	for over := false; ; {
-		batches, err := r.take(over)
-		if len(batches) > 0 || err != nil || over {
-			return batches, err
-		}
-		select {
-		case <-r.came:
-		case <-timer.C():
-			over = true
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
-	}
+	return stream.Await(ctx, r.source.clock, wait, r.came, r.take)
 }
 
 var errClosed = errors.New("the reader of a stream is closed")
@@ -173,40 +175,45 @@ func (r *reader) take(over bool) ([]stream.Batch, error) {
 		return nil, errClosed
 	}
 	for _, c := range r.mu.cursors {
-		if c.lost != nil && (over || !c.told) {
-			c.told = true
+		if c.lost != nil && (over || !c.reported) {
+			c.reported = true
 			return nil, c.lost
 		}
-	}
-	if len(r.mu.ready) == 0 {
-		if over {
-			return nil, r.troubleLocked()
-		}
-		return nil, nil
 	}
 	var out []stream.Batch
 	room := r.source.pollRecords
 	if room == 0 {
 		room = int(^uint(0) >> 1)
 	}
-	for room > 0 && len(r.mu.ready) > 0 {
-		d := r.mu.ready[0]
+	left := r.mu.ready[:0]
+	for _, d := range r.mu.ready {
+		if room == 0 || r.mu.paused[d.cursor.partition] {
+			left = append(left, d)
+			continue
+		}
 		n := min(room, len(d.records))
 		records := d.records[:n]
 		d.records, room = d.records[n:], room-n
 		next := d.next
 		if len(d.records) > 0 {
 			next = records[n-1].Offset + 1
+			left = append(left, d)
 		} else {
-			r.mu.ready[0] = nil
-			r.mu.ready = r.mu.ready[1:]
 			r.mu.buffered -= d.bytes
 			d.cursor.busy = false
 		}
 		d.cursor.given = next
 		out = append(out, stream.Batch{Partition: d.cursor.partition, Records: converted(records), Next: position(next)})
 	}
-	if len(r.mu.ready) > 0 {
+	clear(r.mu.ready[len(left):])
+	r.mu.ready = left
+	if len(out) == 0 {
+		if over {
+			return nil, r.troubleLocked()
+		}
+		return nil, nil
+	}
+	if slices.ContainsFunc(left, func(d *delivery) bool { return !r.mu.paused[d.cursor.partition] }) {
 		wake(r.came)
 	}
 	r.wakeLocked()
@@ -240,7 +247,7 @@ func (r *reader) failedLocked(c *cursor, err error) {
 }
 
 func (c *cursor) healthy() {
-	c.trouble, c.fails, c.lost, c.told = nil, 0, nil, false
+	c.trouble, c.fails, c.lost, c.reported = nil, 0, nil, false
 }
 
 // converted returns records as the stream's. Their positions are parts of one text.

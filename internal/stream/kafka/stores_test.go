@@ -179,7 +179,7 @@ func TestNamesOfHosts(t *testing.T) {
 	}{
 		{"not its name", "the broker's certificate is not for [127.0.0.1]", []string{"ssl.truststore.certificates", trusted(other)}},
 		{"any name", "", []string{"ssl.truststore.certificates", trusted(other), "ssl.endpoint.identification.algorithm", ""}},
-		{"any name, but not anybody", "signed by none of the trusted ones",
+		{"any name, but not anybody", "not signed by a trusted authority",
 			[]string{"ssl.truststore.certificates", trusted(right), "ssl.endpoint.identification.algorithm", ""}},
 	} {
 		s := open(t, c.ListenAddrs(), "t", append([]string{"security.protocol", "SSL"}, test.pairs...)...)

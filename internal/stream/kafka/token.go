@@ -16,7 +16,7 @@ const tokenBytes = 1 << 20
 
 func urlProblem(text string) string {
 	if u, err := url.Parse(text); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return "it is no address of HTTP"
+		return "it is not an HTTP address"
 	}
 	return ""
 }
@@ -44,7 +44,7 @@ func (l *login) askToken(client *http.Client) func(context.Context) (string, err
 		}
 		defer resp.Body.Close()
 		var answer struct {
-			Token string `json:"access_token"`
+			Token secret.Text `json:"access_token"`
 		}
 		body, err := io.ReadAll(io.LimitReader(resp.Body, tokenBytes))
 		switch {
@@ -52,9 +52,9 @@ func (l *login) askToken(client *http.Client) func(context.Context) (string, err
 			return "", tokenProblem("[%s] broke off its answer", secret.URL(req.URL))
 		case resp.StatusCode != http.StatusOK:
 			return "", tokenProblem("[%s] answered [%d]", secret.URL(req.URL), resp.StatusCode)
-		case json.Unmarshal(body, &answer) != nil || answer.Token == "":
+		case json.Unmarshal(body, &answer) != nil || answer.Token.IsZero():
 			return "", tokenProblem("[%s] answered without an [access_token]", secret.URL(req.URL))
 		}
-		return answer.Token, nil
+		return answer.Token.Reveal(), nil
 	}
 }

@@ -56,7 +56,7 @@ type settings struct {
 var hostRegion = regexp.MustCompile(`^(?:https?://)?(?:[a-z0-9-]+\.)*kinesis(?:-fips)?\.([a-z]{2}(?:-[a-z]+)+-\d)\.`)
 
 // Open returns the source that config describes. It does not connect. Credentials are those of the
-// machine, and the role that they take if there is one.
+// machine, or of the role that they assume.
 func Open(ctx context.Context, from stream.Config, access *ingest.Access, _ *slog.Logger) (*Source, error) {
 	var set settings
 	if len(from.IO) > 0 {

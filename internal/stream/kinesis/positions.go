@@ -7,7 +7,7 @@ import (
 	"github.com/hengedb/henge/internal/stream"
 )
 
-// EOS is the position of a shard that gets no records any longer, and was read.
+// EOS is the position of a closed shard that was read to its end.
 const EOS stream.Position = "EOS"
 
 // rank orders positions of no number: before all numbers, among them, at the end of a shard, and

@@ -86,7 +86,7 @@ func (r *reader) wake() {
 func (r *reader) Assign(_ context.Context, positions stream.Positions) error {
 	for p, at := range positions {
 		if rank(at) == 1 && number(at).Sign() <= 0 || rank(at) != 1 && at != EOS {
-			return fault.InvalidInput("Position [%s] of shard [%s] is no sequence number", at, p)
+			return fault.InvalidInput("Position [%s] of shard [%s] is not a sequence number", at, p)
 		}
 	}
 	r.mu.Lock()
@@ -131,21 +131,7 @@ func (r *reader) makeRoomLocked() {
 
 // Poll implements stream.Reader.
 func (r *reader) Poll(ctx context.Context, wait time.Duration) ([]stream.Batch, error) {
-	timer := r.source.clock.NewTimer(max(wait, 0))
-	defer timer.Stop()
-	for over := false; ; {
-		batches, err := r.take(over)
-		if len(batches) > 0 || err != nil || over {
-			return batches, err
-		}
-		select {
-		case <-r.came:
-		case <-timer.C():
-			over = true
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
-	}
+	return stream.Await(ctx, r.source.clock, wait, r.came, r.take)
 }
 
 func (r *reader) take(over bool) ([]stream.Batch, error) {

@@ -96,7 +96,7 @@ func (s *Source) only(ctx context.Context, partitions []stream.Partition) (map[s
 }
 
 // Earliest implements stream.Source. It is before the first number of a shard as long as the stream
-// is too young for records to have gone.
+// is too young for records to have expired.
 func (s *Source) Earliest(ctx context.Context, partitions []stream.Partition) (stream.Positions, error) {
 	shards, err := s.only(ctx, partitions)
 	if err != nil {
@@ -197,8 +197,8 @@ func (s *Source) after(ctx context.Context, shard stream.Partition, at stream.Po
 	return iterator, err
 }
 
-// Latest implements stream.Source. The service does not say the last number of a shard: it is read
-// from where it was found last, first from a time back that has records.
+// Latest implements stream.Source. The service does not return the last number of a shard. Latest
+// reads forward from the last known number, or initially from an earlier time that has records.
 func (s *Source) Latest(ctx context.Context, partitions []stream.Partition) (stream.Positions, error) {
 	shards, err := s.only(ctx, partitions)
 	if err != nil {

@@ -13,6 +13,8 @@ const (
 	magic      = "HENGEPL1"
 	frameHead  = 8
 	maxPayload = 128 << 20
+	// MaxLines limits the size of the lines of an entry, so that its frame can be read.
+	MaxLines = maxPayload - 4<<10
 )
 
 // The kinds of payloads: their first byte.

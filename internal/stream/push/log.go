@@ -25,55 +25,63 @@ const (
 	tailBytes = 32 << 20
 	// batchBytes bounds what one fsync waits for.
 	batchBytes = 16 << 20
-	// MaxName bounds the names of channels, their offsets, and keys.
+	// MaxName is the maximum length of names of channels, of their offsets, and of keys.
 	MaxName = 512
 )
 
-// Entry is what one request has sent.
+// Entry contains the rows of one request.
 type Entry struct {
-	// Position and Time are given by the log; the time is in milliseconds.
+	// Position and Time are assigned by the log; the time is in milliseconds.
 	Position, Time int64
-	// Channel and Offset name the entry among those of its sender, Key alone does so for some time.
+	// Channel and Offset identify the entry of a sender; Key alone identifies it for some time.
 	Channel, Offset, Key string
-	// Rows is how many rows Body has, lines of JSON.
+	// Rows is the number of rows in Body, which are lines of JSON.
 	Rows int
 	Body []byte
+	// Bad are the rejected records of the request, also lines of JSON. They become a separate entry,
+	// so that readers of the log count and store them.
+	Bad []byte
 }
 
 func (e *Entry) size() int64 {
-	return int64(len(e.Body) + len(e.Channel) + len(e.Offset) + len(e.Key) + 64)
+	return int64(len(e.Body) + len(e.Bad) + len(e.Channel) + len(e.Offset) + len(e.Key) + 64)
 }
 
-// Receipt says that an entry is on disk.
+// Receipt acknowledges that an entry is on disk.
 type Receipt struct {
 	Position int64
-	// Duplicate says that it was there before: an entry of the channel with this or a greater offset,
-	// or one of the same key.
+	// Duplicate is true if the log already had the entry: an entry of the channel with this or a
+	// greater offset, or with the same key.
 	Duplicate bool
 	// Committed is the greatest offset of the channel that is on disk.
 	Committed string
 }
 
-// Options say where a log is and what it may take.
+// Options are the location and the limits of a log.
 type Options struct {
 	// Dir is the folder of the log's files.
 	Dir string
-	// Disk counts their bytes; nil: nothing does.
+	// Disk accounts for their bytes; may be nil.
 	Disk *budget.Budget
-	// MaxBytes bounds what waits to be published; 0: nothing does.
+	// MaxBytes limits the unpublished bytes; 0: no limit.
 	MaxBytes int64
-	// FileBytes is the size from which on a file is ended; 0: 64 MiB. TailBytes is how much of the
-	// newest entries is kept in memory for those who read; 0: 32 MiB.
+	// FileBytes is the size from which a file is ended; 0: 64 MiB. TailBytes is the size of the newest
+	// entries that are kept in memory for readers; 0: 32 MiB.
 	FileBytes, TailBytes int64
-	Clock                clock.Clock
-	Log                  *slog.Logger
+	// First and Snapshot are the initial position and state of a log without files, for copies. The
+	// zero values are position 0 and an empty state.
+	First    int64
+	Snapshot []byte
+	Clock    clock.Clock
+	Log      *slog.Logger
 }
 
-// Log is the entries of one datasource on this machine that are not yet in published segments. All
-// methods are safe for use by many goroutines.
+// Log contains the entries of one datasource on this machine that are not yet in published
+// segments. All methods are safe for use by many goroutines.
 type Log struct {
 	o     Options
 	queue chan *appending
+	holds chan func()   // what the writer does between two batches
 	stop  chan struct{} // closed to end the writer
 	done  chan struct{} // closed when it has ended
 	// writing is the writer's alone.
@@ -82,6 +90,10 @@ type Log struct {
 		size int64
 		// memory is with the entries that are being written.
 		memory *memory
+		// copy, if not nil, brings entries that are on this disk to another one.
+		copy func(entries []*Entry) error
+		// epoch is that of the newest change of who has the log.
+		epoch int64
 	}
 
 	mu struct {
@@ -97,9 +109,11 @@ type Log struct {
 		// tail are the newest entries, those up to next.
 		tail     []*Entry
 		tailSize int64
-		// read is behind what a task has taken into live segments, published behind what is in
-		// published ones.
+		// read is behind what the tasks have taken into live segments that read, published behind what
+		// is in published ones.
 		read, published int64
+		readers         map[string]*readBy
+		wanted          int           // how many tasks read the same
 		changed         chan struct{} // closed when anything of this changes
 	}
 }
@@ -113,21 +127,26 @@ type logFile struct {
 
 // appending is an entry on its way.
 type appending struct {
-	entry   *Entry
+	entry *Entry
+	// given, in the place of entry, are entries of another log with their positions, of an epoch.
+	given   []*Entry
+	epoch   int64
 	receipt Receipt
 	err     error
 	done    chan struct{}
 }
 
-// Open returns the log in a folder, which is made when there is none. Entries that were being
-// written when the process ended, and for which nobody has a receipt, are cut off.
+// Open opens the log in a folder, which it creates if it does not exist. It truncates incomplete
+// entries, which were not acknowledged.
 func Open(o Options) (*Log, error) {
 	if err := durable.MkdirAll(o.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("making folder [%s]: %w", o.Dir, err)
 	}
 	o.FileBytes, o.TailBytes = cmp.Or(o.FileBytes, fileBytes), cmp.Or(o.TailBytes, tailBytes)
-	l := &Log{o: o, queue: make(chan *appending), stop: make(chan struct{}), done: make(chan struct{})}
-	l.mu.changed = make(chan struct{})
+	l := &Log{
+		o: o, queue: make(chan *appending), holds: make(chan func()), stop: make(chan struct{}), done: make(chan struct{}),
+	}
+	l.mu.changed, l.mu.readers, l.mu.wanted = make(chan struct{}), map[string]*readBy{}, 1
 	if err := l.recover(); err != nil {
 		return nil, err
 	}
@@ -136,13 +155,16 @@ func Open(o Options) (*Log, error) {
 	return l, nil
 }
 
-// Append writes an entry and returns when it is on disk. The log gives the position and the time,
-// and keeps the body.
+// Append writes an entry and returns when it is on disk. The log assigns the position and the time,
+// and retains the body.
 func (l *Log) Append(ctx context.Context, e Entry) (Receipt, error) {
 	for name, text := range map[string]string{"channel": e.Channel, "offset": e.Offset, "Idempotency-Key": e.Key} {
 		if len(text) > MaxName {
 			return Receipt{}, fault.InvalidInput("The %s has [%d] bytes; it may have [%d]", name, len(text), MaxName)
 		}
+	}
+	if size := max(len(e.Body), len(e.Bad)); size > MaxLines {
+		return Receipt{}, fault.InvalidInput("The rows have [%d] bytes as lines of JSON; those of one request may have [%d]", size, MaxLines)
 	}
 	if (e.Channel == "") != (e.Offset == "") {
 		return Receipt{}, fault.InvalidInput("Rows with a [channel] need an [offset], and an [offset] needs a [channel]")
@@ -158,15 +180,21 @@ func (l *Log) Append(ctx context.Context, e Entry) (Receipt, error) {
 			"Send the rows again later", l.o.MaxBytes)
 	}
 	a := &appending{entry: &e, done: make(chan struct{})}
+	err := l.pass(ctx, a)
+	return a.receipt, err
+}
+
+// pass gives an appending to the writer, and waits until it is written.
+func (l *Log) pass(ctx context.Context, a *appending) error {
 	select {
 	case l.queue <- a:
 	case <-l.stop:
-		return Receipt{}, l.ended()
+		return l.ended()
 	case <-ctx.Done():
-		return Receipt{}, context.Cause(ctx)
+		return context.Cause(ctx)
 	}
-	<-a.done // the writer does not wait for anybody: this is one write and one fsync
-	return a.receipt, a.err
+	<-a.done // this is one write and one fsync, and those of a copy
+	return a.err
 }
 
 func (l *Log) ended() error {
@@ -178,7 +206,7 @@ func (l *Log) ended() error {
 	return fault.Unavailable("This worker is stopping; send the rows again when it is back")
 }
 
-// Close ends the writer and returns when it has ended.
+// Close stops the writer and waits for its end.
 func (l *Log) Close() error {
 	l.mu.Lock()
 	if l.mu.closed {
@@ -207,21 +235,21 @@ func (l *Log) Channel(name string) (Mark, bool) {
 	return m, ok
 }
 
-// Bounds returns the position of the first entry that is kept and the one behind the last.
+// Bounds returns the positions of the first entry and after the last entry.
 func (l *Log) Bounds() (earliest, latest int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.mu.files[0].first, l.mu.next
 }
 
-// Unpublished reports whether there are entries that are not in published segments.
+// Unpublished reports whether some entries are not in published segments.
 func (l *Log) Unpublished() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.mu.published < l.mu.next
 }
 
-// Bytes returns how many bytes the files have.
+// Bytes returns the total size of the files in bytes.
 func (l *Log) Bytes() int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -242,12 +270,12 @@ func (l *Log) AwaitPublished(ctx context.Context, position int64) error {
 func (l *Log) await(ctx context.Context, reached func() bool) error {
 	for {
 		l.mu.Lock()
-		ok, closed, changed := reached(), l.mu.closed, l.mu.changed
+		ok, ended, changed := reached(), l.mu.closed || l.mu.failed != nil, l.mu.changed
 		l.mu.Unlock()
 		switch {
 		case ok:
 			return nil
-		case closed:
+		case ended: // nobody reads it here any more
 			return l.ended()
 		}
 		select {
@@ -258,18 +286,8 @@ func (l *Log) await(ctx context.Context, reached func() bool) error {
 	}
 }
 
-// Read notes that all entries before a position are in live segments.
-func (l *Log) Read(position int64) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if position > l.mu.read {
-		l.mu.read = position
-		l.raiseLocked()
-	}
-}
-
-// Published notes that all entries before a position are in published segments, and deletes the
-// files that have only such.
+// Published records that all entries before a position are in published segments, and deletes the
+// files that contain only such entries.
 func (l *Log) Published(position int64) error {
 	l.mu.Lock()
 	if position > l.mu.published {

@@ -18,9 +18,9 @@ type memory struct {
 	Keys map[string]Mark `json:"keys"`
 }
 
-// Mark is an entry that is remembered.
+// Mark is the state of a channel or key.
 type Mark struct {
-	// Offset is that of the entry in its channel; "" of keys.
+	// Offset is the offset of the entry in its channel; "" for keys.
 	Offset   string `json:"offset,omitempty"`
 	Position int64  `json:"position"`
 	Time     int64  `json:"time"`
@@ -76,8 +76,8 @@ func readSnapshot(payload []byte) (*memory, error) {
 	return m, nil
 }
 
-// CompareOffsets orders the offsets of a channel: whole numbers by their value, other texts by
-// their bytes, and numbers before texts.
+// CompareOffsets orders the offsets of a channel: integers by value, other strings by bytes, and
+// integers before other strings.
 func CompareOffsets(a, b string) int {
 	x, y := wholeNumber(a), wholeNumber(b)
 	switch {

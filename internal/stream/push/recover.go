@@ -20,7 +20,14 @@ func (l *Log) recover() error {
 	l.mu.memory = newMemory()
 	l.writing.memory = l.mu.memory
 	if len(files) == 0 {
-		return l.nextFile(0)
+		if len(l.o.Snapshot) > 0 {
+			if l.mu.memory, err = readSnapshot(append([]byte{kindSnapshot}, l.o.Snapshot...)); err != nil {
+				return fault.InvalidInput("What a log remembers can't be read").WithCause(err)
+			}
+			l.writing.memory = l.mu.memory
+		}
+		l.mu.next = l.o.First
+		return l.nextFile(l.o.First)
 	}
 	// A snapshot has all that was before it: only the last file is read.
 	last := len(files) - 1
@@ -42,7 +49,7 @@ func (l *Log) recover() error {
 		return fmt.Errorf("opening [%s]: %w", f.path, err)
 	}
 	if end < f.size {
-		l.o.Log.Warn("the last entries of a log were not whole, and nobody has a receipt for them: they are cut off",
+		l.o.Log.Warn("push log ends with incomplete entries, which were never acknowledged; truncating it",
 			"path", f.path, "from", end, "bytes", f.size-end)
 		if err = file.Truncate(end); err == nil {
 			err = durable.File(file)
@@ -60,7 +67,7 @@ func (l *Log) recover() error {
 		l.mu.bytes += f.size
 	}
 	if err := l.o.Disk.Reserve(l.mu.bytes); err != nil { // they are there: what is over is seen by who writes next
-		l.o.Log.Warn("the log of rows that were sent takes more room than there is", "path", l.o.Dir, "bytes", l.mu.bytes)
+		l.o.Log.Warn("push log needs more room than there is", "path", l.o.Dir, "bytes", l.mu.bytes)
 	}
 	return nil
 }
@@ -90,7 +97,7 @@ func (l *Log) replay(f *logFile) (end int64, err error) {
 }
 
 func damaged(path string, at int64) error {
-	return fault.Runtime("File [%s] of the log of rows that were sent is damaged at byte [%d]", path, at)
+	return fault.Runtime("File [%s] of the push log is damaged at byte [%d]", path, at)
 }
 
 // cursor reads the entries of a file.

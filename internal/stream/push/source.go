@@ -3,6 +3,7 @@ package push
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"io"
 	"slices"
@@ -26,18 +27,18 @@ type Source struct {
 	Partition stream.Partition
 }
 
-// Partitions returns the one of this machine.
+// Partitions returns the partition of this machine.
 func (s *Source) Partitions(context.Context) ([]stream.Partition, error) {
 	return []stream.Partition{s.Partition}, nil
 }
 
-// Earliest returns where the entries begin that are kept.
+// Earliest returns the position of the first stored entry.
 func (s *Source) Earliest(_ context.Context, partitions []stream.Partition) (stream.Positions, error) {
 	earliest, _ := s.Log.Bounds()
 	return s.at(partitions, earliest)
 }
 
-// Latest returns the position behind all entries.
+// Latest returns the position after all entries.
 func (s *Source) Latest(_ context.Context, partitions []stream.Partition) (stream.Positions, error) {
 	_, latest := s.Log.Bounds()
 	return s.at(partitions, latest)
@@ -62,10 +63,10 @@ func (s *Source) Distance(from, to stream.Position) int64 { return numberOf(to) 
 
 // Open returns a reader.
 func (s *Source) Open(context.Context) (stream.Reader, error) {
-	return &reader{source: s, log: s.Log, closed: make(chan struct{})}, nil
+	return &reader{source: s, log: s.Log, name: rand.Text(), closed: make(chan struct{})}, nil
 }
 
-// Close does nothing: the log is its owner's.
+// Close does nothing, because the log belongs to its owner.
 func (s *Source) Close() error { return nil }
 
 func textOf(position int64) stream.Position {
@@ -86,6 +87,7 @@ func numberOf(p stream.Position) int64 {
 type reader struct {
 	source   *Source
 	log      *Log
+	name     string // as the log knows it
 	assigned bool
 	at       int64
 	file     *cursor // that at is in, when it is not in the tail
@@ -120,7 +122,7 @@ func (r *reader) Assign(_ context.Context, positions stream.Positions) error {
 // Poll implements stream.Reader.
 func (r *reader) Poll(ctx context.Context, wait time.Duration) ([]stream.Batch, error) {
 	if r.assigned {
-		r.log.Read(r.at)
+		r.log.Read(r.name, r.at)
 	}
 	timer := r.log.o.Clock.NewTimer(wait)
 	defer timer.Stop()
@@ -248,6 +250,7 @@ func (r *reader) closeFile() {
 // Close implements stream.Reader.
 func (r *reader) Close() error {
 	r.once.Do(func() { close(r.closed) })
+	r.log.Forget(r.name)
 	r.forgetFile()
 	return nil
 }

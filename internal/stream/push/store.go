@@ -16,7 +16,8 @@ import (
 	"github.com/hengedb/henge/internal/stream"
 )
 
-// Store is the logs of a worker, one a datasource. All methods are safe for use by many goroutines.
+// Store contains the logs of a worker, one per datasource. All methods are safe for use by many
+// goroutines.
 type Store struct {
 	o Options
 	// id names this disk among those of all workers.
@@ -30,8 +31,8 @@ type Store struct {
 // idFile holds the id of a store. It goes with the logs: a disk that lost them is another one.
 const idFile = "store.id"
 
-// OpenStore opens the logs below a folder. Options are those of each log; its folder and its part
-// of MaxBytes are the store's.
+// OpenStore opens the logs below a folder. Options apply to each log, except its folder and its
+// share of MaxBytes, which the store sets.
 func OpenStore(o Options) (*Store, error) {
 	if err := durable.MkdirAll(o.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("making folder [%s]: %w", o.Dir, err)
@@ -68,10 +69,10 @@ func OpenStore(o Options) (*Store, error) {
 	return s, nil
 }
 
-// Partition is the one that this store's logs are.
+// Partition is the partition of the logs of this store.
 func (s *Store) Partition() stream.Partition { return stream.Partition(s.id) }
 
-// Log returns the log of a datasource, which begins with it.
+// Log returns the log of a datasource, and creates it if necessary.
 func (s *Store) Log(dataSource string) (*Log, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -90,10 +91,16 @@ func (s *Store) open(dataSource string) (*Log, error) {
 	return s.openLocked(dataSource)
 }
 
-func (s *Store) openLocked(dataSource string) (*Log, error) {
+func (s *Store) openLocked(dataSource string, with ...func(*Options)) (*Log, error) {
 	o := s.o
-	// Names may have all characters but the slash; those that files can't have are escaped.
-	o.Dir = filepath.Join(s.o.Dir, strings.ReplaceAll(url.PathEscape(dataSource), ".", "%2E"))
+	for _, set := range with {
+		set(&o)
+	}
+	name, err := directory(dataSource)
+	if err != nil {
+		return nil, err
+	}
+	o.Dir = filepath.Join(s.o.Dir, name)
 	l, err := Open(o)
 	if err != nil {
 		return nil, err
@@ -102,14 +109,38 @@ func (s *Store) openLocked(dataSource string) (*Log, error) {
 	return l, nil
 }
 
-// Find returns the log of a datasource; nil: nothing was sent to it here.
+// maxNameBytes is what file systems take.
+const maxNameBytes = 255
+
+// CheckName rejects the name of a log that cannot be the name of a directory.
+func CheckName(name string) error {
+	_, err := directory(name)
+	return err
+}
+
+// directory is the name of the directory of a datasource, which url.PathUnescape reads back. Names
+// have a slash only where a log of several begins with its datasource, and don't begin with a
+// point. Where escaping makes one too long, which it does to long names of other than Latin
+// letters, only the slash and the character that escapes are escaped.
+func directory(dataSource string) (string, error) {
+	name := strings.ReplaceAll(url.PathEscape(dataSource), ".", "%2E")
+	if len(name) > maxNameBytes {
+		name = strings.NewReplacer("%", "%25", "/", "%2F").Replace(dataSource)
+	}
+	if len(name) > maxNameBytes {
+		return "", fault.InvalidInput("Datasource [%s] has too long a name for rows that are sent", dataSource)
+	}
+	return name, nil
+}
+
+// Find returns the log of a datasource; nil: this worker does not have one.
 func (s *Store) Find(dataSource string) *Log {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.logs[dataSource]
 }
 
-// DataSources are those that something was sent to.
+// DataSources returns the datasources with a log.
 func (s *Store) DataSources() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -3,6 +3,7 @@ package push
 import (
 	"log/slog"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/hengedb/henge/internal/clock"
@@ -18,7 +19,11 @@ func TestStoreKeepsItsLogs(t *testing.T) {
 		return s
 	}
 	s := begin()
-	names := []string{"wiki", "..a.b", "with space", "größe%2F", "a:b"}
+	names := []string{
+		"wiki", "..a.b", "with space", "größe%2F", "a:b", `a\b`, strings.Repeat("ж", 127), strings.Repeat("史", 83) + "%.",
+		"wiki/0123456789abcdef",
+		strings.Repeat("ж", 110) + "/0123456789abcdef",
+	}
 	for _, name := range names {
 		l, err := s.Log(name)
 		if err != nil {
@@ -29,6 +34,9 @@ func TestStoreKeepsItsLogs(t *testing.T) {
 	id := s.Partition()
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
+	}
+	if _, err := s.openLocked(strings.Repeat("%", 90)); err == nil {
+		t.Error("a name that no directory has")
 	}
 	if _, err := s.Log("another"); err == nil {
 		t.Error("a closed store begins a log")

@@ -19,6 +19,8 @@ func (l *Log) write() {
 		select {
 		case first := <-l.queue:
 			l.writeTogether(l.gather(first))
+		case hold := <-l.holds:
+			hold()
 		case <-l.stop:
 			return
 		}
@@ -27,11 +29,11 @@ func (l *Log) write() {
 
 // gather returns first and all that wait with it.
 func (l *Log) gather(first *appending) []*appending {
-	batch, size := []*appending{first}, first.entry.size()
+	batch, size := []*appending{first}, first.size()
 	for size < batchBytes {
 		select {
 		case a := <-l.queue:
-			batch, size = append(batch, a), size+a.entry.size()
+			batch, size = append(batch, a), size+a.size()
 		default:
 			return batch
 		}
@@ -97,8 +99,18 @@ func (l *Log) writeBatch(batch []*appending) ([]*Entry, error) {
 	var bytes []byte
 	var fresh []*Entry
 	now := clock.Millis(l.o.Clock)
+	write := func(e *Entry) {
+		next++
+		l.writing.memory.note(e)
+		bytes = appendFrame(bytes, func(dst []byte) []byte { return appendEntry(dst, e) })
+		fresh = append(fresh, e)
+	}
 	for _, a := range batch {
 		e := a.entry
+		if e == nil {
+			l.takeGiven(a, next, write)
+			continue
+		}
 		e.Time = now
 		if mark, ok := l.writing.memory.known(e); ok {
 			a.receipt = Receipt{Position: mark.Position, Duplicate: true, Committed: mark.Offset}
@@ -106,10 +118,12 @@ func (l *Log) writeBatch(batch []*appending) ([]*Entry, error) {
 		}
 		e.Position = next
 		a.receipt = Receipt{Position: next, Committed: e.Offset}
-		next++
-		l.writing.memory.note(e)
-		bytes = appendFrame(bytes, func(dst []byte) []byte { return appendEntry(dst, e) })
-		fresh = append(fresh, e)
+		bad := e.Bad
+		e.Bad = nil
+		write(e)
+		if len(bad) > 0 {
+			write(&Entry{Position: next, Time: now, Body: bad})
+		}
 	}
 	if len(fresh) == 0 {
 		return nil, nil
@@ -127,7 +141,40 @@ func (l *Log) writeBatch(batch []*appending) ([]*Entry, error) {
 		return nil, l.refusal(fmt.Errorf("writing [%s]: %w", l.writing.file.Name(), err))
 	}
 	l.writing.size += int64(len(bytes))
+	if l.writing.copy != nil {
+		if err := l.writing.copy(fresh); err != nil { // it may be there or not: only who looks may go on
+			l.fail(fault.Unavailable("Another worker has the log of these rows now; send them again").WithCause(err))
+			return nil, l.ended()
+		}
+	}
 	return fresh, nil
+}
+
+// takeGiven writes entries of another log that are not there yet.
+func (l *Log) takeGiven(a *appending, next int64, write func(*Entry)) {
+	if a.epoch < l.writing.epoch {
+		a.err = fault.Conflict("The log is not a copy of that of epoch [%d] any more, but is at epoch [%d]", a.epoch, l.writing.epoch)
+		return
+	}
+	l.writing.epoch = a.epoch
+	for _, e := range a.given {
+		if e.Position > next {
+			a.err = fault.Conflict("The copy of a log has entries up to [%d], and can't take that at [%d]", next, e.Position)
+			return
+		}
+		if e.Position == next {
+			write(e)
+			next++
+		}
+	}
+}
+
+// fail has nothing be written any more.
+func (l *Log) fail(why error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.mu.failed = why
+	l.raiseLocked()
 }
 
 // cutBack removes what a failed write has left. If that fails, too, the file may have entries that
@@ -143,11 +190,8 @@ func (l *Log) cutBack() {
 	if err == nil {
 		return
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.mu.failed = fault.Unavailable("The log of rows that were sent can't be written; see the log of this worker").WithCause(err)
-	l.o.Log.Error("the log of rows that were sent can't be written", "path", l.writing.file.Name(), "error", err)
-	l.raiseLocked()
+	l.fail(fault.Unavailable("The push log cannot be written; see the log of this worker").WithCause(err))
+	l.o.Log.Error("failed to write the push log", "path", l.writing.file.Name(), "error", err)
 }
 
 // refusal is what a sender is told of a failed write.

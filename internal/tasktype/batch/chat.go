@@ -15,14 +15,14 @@ import (
 	"github.com/hengedb/henge/internal/ingest"
 )
 
-// Chats are the native tasks that run in this process, which can be asked about themselves
-// (spec/ingestion.md, section 10). It is safe for use by many goroutines.
+// Chats are the native tasks that run in this process and serve requests about themselves
+// (docs/ingestion.md). It is safe for use by many goroutines.
 type Chats struct {
 	mu      sync.Mutex
 	running map[string]*report // by task id
 }
 
-// NewChats starts without tasks.
+// NewChats returns Chats without tasks.
 func NewChats() *Chats { return &Chats{running: map[string]*report{}} }
 
 func (c *Chats) add(id string, r *report) {
@@ -43,8 +43,8 @@ func (c *Chats) find(id string) *report {
 	return c.running[id]
 }
 
-// Ask answers a question, the path behind the id of the task: a text, or what is to be written as
-// JSON.
+// Ask answers a request to a task. path is the path after the id of the task. The result is a
+// string, or a value to be written as JSON.
 func (c *Chats) Ask(id, path string) (any, error) {
 	r := c.find(id)
 	if r == nil {
@@ -73,8 +73,8 @@ func (c *Chats) Ask(id, path string) (any, error) {
 	return r.subtasks.ask(path)
 }
 
-// subtasks are the parts of a load. In the reference each is a task of its own; here the workers of
-// the task read them, in this process and in others.
+// subtasks are the parts of a load. In Druid each is a task of its own; here the workers of the
+// task read them, in this process and in others.
 type subtasks struct {
 	task, dataSource string
 	context          json.RawMessage

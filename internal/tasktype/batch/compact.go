@@ -19,6 +19,7 @@ import (
 	"github.com/hengedb/henge/internal/query"
 	"github.com/hengedb/henge/internal/segment"
 	"github.com/hengedb/henge/internal/task"
+	"github.com/hengedb/henge/internal/tasklock"
 	"github.com/hengedb/henge/internal/tasktype"
 	"github.com/hengedb/henge/internal/tasktype/rowplan"
 	"github.com/hengedb/henge/internal/timeline"
@@ -27,15 +28,15 @@ import (
 // CompactType is the type of tasks that rewrite segments.
 const CompactType = "compact"
 
-// Compact is the kind of task that rewrites the segments of an interval: fewer ones, of another
-// granularity, with other columns.
+// Compact is the kind of task that rewrites the segments of an interval: into fewer segments,
+// another granularity, or other columns.
 //
-// The lock is taken before anything is read, and everything published until then is read: no row is
-// lost that was appended in between. Time chunks whose granularity stays are jobs of their own,
-// each replaced in one transaction.
+// The task takes its lock before it reads anything, and reads everything published until then, so
+// that rows appended in between are not lost. Time chunks that keep their granularity are separate
+// jobs, each replaced in one transaction.
 type Compact struct{ *engine }
 
-// NewCompact returns the kind.
+// NewCompact returns the task kind.
 func NewCompact(o Options) *Compact { return &Compact{newEngine(o)} }
 
 // DefaultPriority implements task.Prioritizer.
@@ -63,7 +64,7 @@ func (*Compact) Complete(fields map[string]json.RawMessage) error {
 	return c.Fill(fields)
 }
 
-// Prepare implements task.Kind: it takes the lock on all time chunks that may change.
+// Prepare implements task.Kind. It takes the lock on all time chunks that may change.
 func (k *Compact) Prepare(ctx context.Context, t *task.Task) (bool, error) {
 	c, err := spec.ParseCompaction(t.Payload)
 	if err != nil {
@@ -85,7 +86,7 @@ func (k *Compact) Prepare(ctx context.Context, t *task.Task) (bool, error) {
 	if !ok {
 		return false, nothingToDo(c)
 	}
-	return k.lock(ctx, t, metastore.LockRequest{Interval: span, Type: s.replaceLock()})
+	return k.lock(ctx, t, metastore.LockRequest{Request: tasklock.Request{Interval: span, Type: s.replaceLock()}})
 }
 
 // searched returns the interval whose segments are compacted: it is widened to whole time chunks of

@@ -14,13 +14,14 @@ import (
 	"github.com/hengedb/henge/internal/msq"
 	"github.com/hengedb/henge/internal/querycontext"
 	"github.com/hengedb/henge/internal/task"
+	"github.com/hengedb/henge/internal/tasklock"
 	"github.com/hengedb/henge/internal/tasktype"
 )
 
-// Options are what the tasks work with.
+// Options are the dependencies of the tasks.
 type Options struct {
 	*tasktype.Env
-	// Chats are told which tasks run.
+	// Chats is notified of running tasks.
 	Chats *Chats
 }
 
@@ -39,7 +40,7 @@ func newEngine(o Options) *engine {
 // warn names in the log of a task what its context has in vain.
 func (s *settings) warn(log *slog.Logger) {
 	if len(s.ignored) > 0 && log != nil {
-		log.Warn("the context has parameters of statements that have no effect on a native task", "parameters", s.ignored)
+		log.Warn("context contains parameters of statements, which native tasks ignore", "parameters", s.ignored)
 	}
 }
 
@@ -77,7 +78,7 @@ func (e *engine) liveReport(id string, _ bool) []byte {
 type settings struct {
 	Concurrent bool
 	LockType   string
-	// Durable keeps intermediate data in deep storage, as it does for statements.
+	// Durable stores intermediate results in deep storage, as for statements.
 	Durable bool
 	// engine are the parameters of the multi-stage engine that are given, ignored the names of those
 	// that have no effect on a native task.
@@ -119,30 +120,30 @@ func contextOf(t *task.Task) (s settings, shown json.RawMessage, err error) {
 }
 
 // replaceLock is the lock of a task that replaces what is there.
-func (s *settings) replaceLock() metastore.LockType {
+func (s *settings) replaceLock() tasklock.Type {
 	switch {
 	case s.LockType != "":
-		return metastore.LockType(s.LockType)
+		return tasklock.Type(s.LockType)
 	case s.Concurrent:
-		return metastore.Replace
+		return tasklock.Replace
 	}
-	return metastore.Exclusive
+	return tasklock.Exclusive
 }
 
 // appendLock is the lock of a task that adds to what is there.
-func (s *settings) appendLock() metastore.LockType {
+func (s *settings) appendLock() tasklock.Type {
 	switch {
 	case s.LockType != "":
-		return metastore.LockType(s.LockType)
+		return tasklock.Type(s.LockType)
 	case s.Concurrent:
-		return metastore.Append
+		return tasklock.Append
 	}
-	return metastore.Shared
+	return tasklock.Shared
 }
 
 // lock tries to take a lock for a task.
 func (e *engine) lock(ctx context.Context, t *task.Task, r metastore.LockRequest) (bool, error) {
-	r.Owner, r.DataSource = metastore.LockOwner{TaskID: t.ID, GroupID: t.GroupID, Priority: t.Priority}, t.DataSource
+	r.Owner, r.DataSource = tasklock.Owner{TaskID: t.ID, GroupID: t.GroupID, Priority: t.Priority}, t.DataSource
 	_, granted, err := e.o.Metastore.TryLock(ctx, r)
 	return granted, err
 }
@@ -187,7 +188,7 @@ func (e *engine) session(ctx context.Context) (*broker.Session, error) {
 }
 
 // options makes the parameters of a job.
-func (e *engine) options(t *task.Task, s *settings, lock metastore.LockType, workers, rows int, order []string) (*msq.Options, error) {
+func (e *engine) options(t *task.Task, s *settings, lock tasklock.Type, workers, rows int, order []string) (*msq.Options, error) {
 	sortedByTime := len(order) == 0 || order[0] == "__time"
 	list := make([]any, len(order))
 	for i, name := range order {

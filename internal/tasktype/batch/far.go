@@ -23,7 +23,7 @@ import (
 type description struct {
 	Kind string
 	Spec json.RawMessage
-	// Learnt is what the records have; nil: that is to be learnt.
+	// Learnt is the shape of the records; nil: it must be learned.
 	Learnt *ingest.Shape `json:",omitempty"`
 }
 
@@ -49,7 +49,7 @@ func (s survey) Describe() (json.RawMessage, error) {
 	return json.Marshal(description{Kind: s.kind, Spec: s.text})
 }
 
-// Rows returns what reads splits of a load that another process describes.
+// Rows returns the row source of splits of a load that another process describes.
 func Rows(ctx context.Context, o *tasktype.Env, text json.RawMessage, env *exec.Env) (msq.RowSource, error) {
 	var d description
 	if err := json.Unmarshal(text, &d); err != nil {

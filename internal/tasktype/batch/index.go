@@ -9,22 +9,23 @@ import (
 	"github.com/hengedb/henge/internal/ingest/spec"
 	"github.com/hengedb/henge/internal/metastore"
 	"github.com/hengedb/henge/internal/task"
+	"github.com/hengedb/henge/internal/tasklock"
 	"github.com/hengedb/henge/internal/tasktype/rowplan"
 )
 
-// The types of tasks that load data. They differ in what their specs show.
+// The types of tasks that load data. They differ in the specs that they show.
 const (
 	ParallelType = "index_parallel"
 	SimpleType   = "index"
 )
 
-// Index is the kind of task that loads data from outside.
+// Index is the kind of task that loads external data.
 type Index struct {
 	*engine
 	kind string
 }
 
-// NewIndex returns the kinds of both types.
+// NewIndex returns the task kinds of both types.
 func NewIndex(o Options) (parallel, simple *Index) {
 	e := newEngine(o)
 	return &Index{e, ParallelType}, &Index{e, SimpleType}
@@ -64,8 +65,8 @@ func (k *Index) parse(t *task.Task) (x *spec.Index, text json.RawMessage, s *set
 	return x, fields.Spec, &read, shown, err
 }
 
-// Prepare implements task.Kind: where the intervals are given it takes the locks on them, so that
-// what else is done there waits before it works.
+// Prepare implements task.Kind. If the intervals are given, it takes the locks on them, so that
+// other tasks on these intervals wait before they start.
 func (k *Index) Prepare(ctx context.Context, t *task.Task) (bool, error) {
 	x, _, s, _, err := k.parse(t)
 	if err != nil {
@@ -79,7 +80,7 @@ func (k *Index) Prepare(ctx context.Context, t *task.Task) (bool, error) {
 		return false, err
 	}
 	for _, iv := range intervals {
-		if granted, err := k.lock(ctx, t, metastore.LockRequest{Interval: iv, Type: s.replaceLock()}); !granted || err != nil {
+		if granted, err := k.lock(ctx, t, metastore.LockRequest{Request: tasklock.Request{Interval: iv, Type: s.replaceLock()}}); !granted || err != nil {
 			return false, err
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/ingest"
+	"github.com/hengedb/henge/internal/ingest/record"
 	"github.com/hengedb/henge/internal/msq"
 	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/task"
@@ -40,7 +41,7 @@ func (k *Index) learn(ctx context.Context, t *task.Task, l *load, s *settings, d
 			return err
 		}
 		all := l.spec.Schema.NewColumns()
-		for _, split := range l.part.learnt() {
+		for _, split := range l.part.observed() {
 			all.Shape().Merge(split.Shape)
 		}
 		found := note{all.Shape(), l.part.counted(determinePartitions), l.part.events(determinePartitions)}
@@ -95,7 +96,7 @@ func (l *load) learn(ctx context.Context, splits []ingest.Split, threads int) er
 	if err := g.Wait(); err != nil {
 		return err
 	}
-	for _, split := range l.part.learnt() {
+	for _, split := range l.part.observed() {
 		l.Columns.Shape().Merge(split.Shape)
 	}
 	return nil
@@ -134,14 +135,14 @@ func (s *surveyReader) Next(ctx context.Context) (*vector.Batch, error) {
 		b, err := s.raw.Next(ctx)
 		if err != nil {
 			if ended(err) == nil {
-				s.r.learnt(s.split, &s.shape)
+				s.r.observed(s.split, &s.shape)
 				return nil, io.EOF
 			}
 			return nil, err
 		}
 		s.r.count.processed.Add(int64(b.N))
 		if s.raw.system != nil { // they are fields of every record
-			o := &ingest.Object{}
+			o := &record.Object{}
 			for _, f := range s.raw.system {
 				o.Add(f.Name, f.Value)
 			}

@@ -22,7 +22,7 @@ import (
 // load is a load on its way.
 //
 // Where the spec leaves columns or their types open they are learnt from all records first; the
-// rows are read in a second pass, as the reference does, too.
+// rows are read in a second pass, as Druid does, too. See quirk Q017.
 type load struct {
 	kind   string
 	spec   *spec.Index
@@ -73,7 +73,7 @@ func (k *Index) load(ctx context.Context, t *task.Task, x *spec.Index, text json
 	workers := max(1, min(max(threads, x.Tuning.Workers), maxWorkers, len(splits)))
 	deps := k.deps(ctx, env)
 	if several && k.o.Join != nil {
-		deps.Join, deps.Helpers = k.o.Join, x.Tuning.Workers-1
+		deps.Join, deps.MaxPeers = k.o.Join, x.Tuning.Workers-1
 	}
 	if rowplan.Learns(x.Schema) {
 		p.enter("DETERMINE_PARTITIONS")

@@ -23,16 +23,16 @@ type reader struct {
 	count counts
 	mu    struct {
 		sync.Mutex
-		failed int64 // records that were no rows, or not wholly
-		events []event
-		learnt []learntSplit
+		failed   int64 // records that were no rows, or not wholly
+		events   []event
+		observed []observedSplit
 		// notices are what a user should know of the inputs that were read.
 		notices []string
 	}
 }
 
-// learntSplit is what the records of a split have.
-type learntSplit struct {
+// observedSplit is what the records of a split have.
+type observedSplit struct {
 	File   int
 	Offset int64
 	Shape  *ingest.Shape
@@ -68,7 +68,7 @@ func (r *reader) bad(input, kind string, details ...string) error {
 	tuning := r.l.spec.Tuning
 	build := r.phase == buildSegments
 	if build && tuning.LogParseErrors {
-		r.l.log.Error("a record could not be read", "kind", kind, "details", details)
+		r.l.log.Error("failed to read a record", "kind", kind, "details", details)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -128,11 +128,11 @@ func (l *load) tolerates(failed int64, details ...string) error {
 	return fault.InvalidInput("Max parse exceptions[%d] exceeded", most)
 }
 
-// learnt notes what the records of a split have.
-func (r *reader) learnt(split ingest.Split, shape *ingest.Shape) {
+// observed notes what the records of a split have.
+func (r *reader) observed(split ingest.Split, shape *ingest.Shape) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.mu.learnt = append(r.mu.learnt, learntSplit{split.File, split.Offset, shape})
+	r.mu.observed = append(r.mu.observed, observedSplit{split.File, split.Offset, shape})
 }
 
 // readerState is a reader on its way between processes.
@@ -140,9 +140,9 @@ type readerState struct {
 	Host   string
 	Counts countsJSON
 	Failed int64
-	Events []event       `json:",omitempty"`
-	Splits []splitState  `json:",omitempty"`
-	Learnt []learntSplit `json:",omitempty"`
+	Events []event         `json:",omitempty"`
+	Splits []splitState    `json:",omitempty"`
+	Learnt []observedSplit `json:",omitempty"`
 
 	Notices []string `json:",omitempty"`
 }
@@ -154,7 +154,7 @@ func (r *reader) State(ended bool) (json.RawMessage, error) {
 	defer r.mu.Unlock()
 	s.Notices = slices.Clone(r.mu.notices)
 	if s.Failed, s.Events = r.mu.failed, r.mu.events; ended {
-		s.Learnt = r.mu.learnt
+		s.Learnt = r.mu.observed
 	}
 	return json.Marshal(&s)
 }
@@ -170,7 +170,7 @@ func (r *reader) Set(state json.RawMessage) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	more := s.Failed - r.mu.failed
-	r.mu.failed, r.mu.events, r.mu.learnt, r.mu.notices = s.Failed, s.Events, s.Learnt, s.Notices
+	r.mu.failed, r.mu.events, r.mu.observed, r.mu.notices = s.Failed, s.Events, s.Learnt, s.Notices
 	return r.l.tolerates(r.l.failed.Add(more))
 }
 
@@ -210,15 +210,15 @@ func (p *part) events(phase string) []event {
 	return out
 }
 
-// learnt returns what the records have, of one split after the other.
-func (p *part) learnt() []learntSplit {
-	var out []learntSplit
+// observed returns what the records have, of one split after the other.
+func (p *part) observed() []observedSplit {
+	var out []observedSplit
 	for _, r := range p.readers(determinePartitions) {
 		r.mu.Lock()
-		out = append(out, r.mu.learnt...)
+		out = append(out, r.mu.observed...)
 		r.mu.Unlock()
 	}
-	slices.SortFunc(out, func(a, b learntSplit) int {
+	slices.SortFunc(out, func(a, b observedSplit) int {
 		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Offset, b.Offset))
 	})
 	return out

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hengedb/henge/internal/ingest"
+	"github.com/hengedb/henge/internal/ingest/record"
 	"github.com/hengedb/henge/internal/ingest/spec"
 	"github.com/hengedb/henge/internal/testkit/fakeclock"
 )
@@ -96,18 +97,18 @@ func TestReadersInOtherProcessesCountAsHere(t *testing.T) {
 	}
 }
 
-func TestWhatIsLearntOfSplitsStaysInTheirOrder(t *testing.T) {
+func TestWhatIsObservedOfSplitsStaysInTheirOrder(t *testing.T) {
 	here, there := loadOf(newPart(0), subtasksAt(""), "", 0, 0), loadOf(newPart(0), subtasksAt(""), "", 0, 0)
 	shape := func(name string) *ingest.Shape {
-		o, s := &ingest.Object{}, &ingest.Shape{}
+		o, s := &record.Object{}, &ingest.Shape{}
 		o.Add(name, int64(1))
 		s.Add(o)
 		return s
 	}
-	here.reader(determinePartitions, 0).learnt(ingest.Split{File: 1}, shape("c"))
+	here.reader(determinePartitions, 0).observed(ingest.Split{File: 1}, shape("c"))
 	far := there.reader(determinePartitions, 1)
-	far.learnt(ingest.Split{File: 0, Offset: 7}, shape("b"))
-	far.learnt(ingest.Split{File: 0}, shape("a"))
+	far.observed(ingest.Split{File: 0, Offset: 7}, shape("b"))
+	far.observed(ingest.Split{File: 0}, shape("a"))
 	text, err := far.State(true)
 	if err != nil {
 		t.Fatal(err)
@@ -116,7 +117,7 @@ func TestWhatIsLearntOfSplitsStaysInTheirOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 	var all ingest.Shape
-	for _, s := range here.part.learnt() {
+	for _, s := range here.part.observed() {
 		all.Merge(s.Shape)
 	}
 	if d := cmp.Diff([]string{"a", "b", "c"}, all.Names()); d != "" || all.Of("b").Longs != 1 {

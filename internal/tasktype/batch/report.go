@@ -14,8 +14,7 @@ import (
 	"github.com/hengedb/henge/internal/task"
 )
 
-// counts are the row counts of a phase (spec/ingestion.md, section 10). They are counted up by many
-// goroutines.
+// counts are the row counts of a phase (docs/ingestion.md). They are counted up by many goroutines.
 type counts struct {
 	processed, bytes, withError, thrownAway, unparseable atomic.Int64
 }

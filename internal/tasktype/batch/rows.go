@@ -11,6 +11,7 @@ import (
 	"github.com/hengedb/henge/internal/exec"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/ingest"
+	"github.com/hengedb/henge/internal/ingest/record"
 	"github.com/hengedb/henge/internal/msq"
 	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/tasktype/rowplan"
@@ -48,13 +49,13 @@ func (r *records) broken(e *ingest.ParseError) error {
 
 // time returns the time of a record; false: it has none, which is counted.
 func (r *records) time(e *ingest.ParseError) (at int64, ok bool, err error) {
-	record, flat := e.Object, e.Flat
+	whole, flat := e.Object, e.Flat
 	for _, f := range r.system {
 		flat.Set(f.Name, f.Value)
 	}
 	at, problem := r.by.l.spec.Schema.Time.Of(flat, flat)
 	if problem != "" {
-		return 0, false, r.unparseable(string(ingest.AppendJSON(nil, record)), problem+place(e.Path, e.Line))
+		return 0, false, r.unparseable(string(record.AppendJSON(nil, whole)), problem+place(e.Path, e.Line))
 	}
 	return at, true, nil
 }
@@ -222,11 +223,11 @@ func (r *rawRows) problem(e *ingest.ParseError) error {
 	for i := range r.fields {
 		f := &r.fields[i]
 		if v, _ := e.Flat.Get(f.Name); f.Number != "" && v != nil && !isNumber(v) {
-			problems = append(problems, "could not convert value ["+string(ingest.AppendText(nil, v))+"] of field ["+f.Name+"] to "+f.Number)
+			problems = append(problems, "could not convert value ["+string(record.AppendText(nil, v))+"] of field ["+f.Name+"] to "+f.Number)
 		}
 	}
 	r.failed++
-	return r.by.bad(string(ingest.AppendJSON(nil, e.Flat)), "processedWithError", problems...)
+	return r.by.bad(string(record.AppendJSON(nil, e.Flat)), "processedWithError", problems...)
 }
 
 // Next implements exec.Operator.
@@ -249,6 +250,6 @@ func isNumber(v any) bool {
 	if s, ok := v.(string); ok && s == "" {
 		return true // no value
 	}
-	_, _, _, ok := ingest.NumberOf(v)
+	_, _, _, ok := record.NumberOf(v)
 	return ok
 }

@@ -28,6 +28,7 @@ func convert(ctx context.Context, path string, from *v9.Segment, memory segment.
 	source := segment.Info{Rows: info.Rows, SortOrder: order}
 	options := segment.Options{
 		SortOrder: order, RolledUp: info.Meta.Rollup, QueryGranularity: granularity(info.Meta.QueryGranularity), Budget: memory, TempDir: temp,
+		IndexRows: segment.WorthIndexing,
 	}
 	for _, c := range info.Columns {
 		source.Columns = append(source.Columns, segment.ColumnInfo{Name: c.Name, Type: c.Type, Multi: c.Multi})
@@ -38,7 +39,7 @@ func convert(ctx context.Context, path string, from *v9.Segment, memory segment.
 }
 
 // sortedBy returns the order that rows are known to be in. Only that by time is claimed: texts are
-// ordered otherwise in the reference.
+// ordered otherwise in Druid. See quirk Q007.
 func sortedBy(from *v9.Segment) ([]string, error) {
 	times, err := from.Read(segment.TimeColumn)
 	if err != nil {

@@ -1,12 +1,12 @@
-// Package imports gives the task that brings segments of the reference system over: they are read
-// from its deep storage, written in our format, and published under their own ids, intervals,
-// versions and shard specs.
+// Package imports implements the task that imports segments of Apache Druid: it reads them from
+// Druid's deep storage, writes them in the format of Henge, and publishes them with their ids,
+// intervals, versions and shard specs.
 //
 // The central type is Import, the kind of these tasks for the task queue. `henge import` submits
-// them, each with some segments of one datasource, from what the reference's metadata tables or a
-// folder of its deep storage say (package peer). The segments of a time chunk and version become
-// visible together, the newest chunks first; those that are there already are left alone, so that a
-// task can be repeated.
+// them. Each task has some segments of one datasource, from Druid's metadata tables or from a
+// folder of its deep storage (package peer). The segments of a time chunk and version become
+// visible together, the newest chunks first. Existing segments are skipped, so a task can be
+// repeated.
 //
-// Reading the reference's files is in package segment/v9.
+// Package segment/v9 reads Druid's files.
 package imports

@@ -16,8 +16,7 @@ import (
 	"github.com/hengedb/henge/internal/timeline"
 )
 
-// place puts a segment of the reference, one of those that package v9 is tested with, into a deep
-// storage.
+// place puts a segment of Druid, one of those that package v9 is tested with, into a deep storage.
 func place(t *testing.T, dir, zip, id string) string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("../../segment/v9/testdata", zip+".zip"))
@@ -204,7 +203,7 @@ func TestADamagedSegmentIsNotImported(t *testing.T) {
 	}
 	s := server.Start(t, server.Options{})
 	task := run(t, s, found.Segments)
-	if task.StatusCode != "FAILED" || !strings.Contains(task.ErrorMsg, "is no zip file") {
+	if task.StatusCode != "FAILED" || !strings.Contains(task.ErrorMsg, "is not a complete zip file") {
 		t.Errorf("the task ended with %+v", task)
 	}
 	// The newest year was there before it failed, and what was made of the damaged one is not.

@@ -17,24 +17,24 @@ import (
 	"github.com/hengedb/henge/internal/ingest"
 )
 
-// loadSpec is where the reference has a segment.
+// loadSpec is where Druid has a segment.
 type loadSpec struct {
 	Type   string `json:"type"`
 	Path   string `json:"path"`   // local, google
 	Bucket string `json:"bucket"` // s3_zip, google
 	Key    string `json:"key"`
-	// Container and Blob are those of azure.
+	// Container and Blob are the container and the blob of azure.
 	Container string `json:"containerName"`
 	Blob      string `json:"blobPath"`
 }
 
-// ObjectStore says how to reach a store that is none of deep storage. The zero value asks without
-// credentials.
+// ObjectStore configures access to an object store other than deep storage. The zero value reads
+// without credentials.
 type ObjectStore struct {
-	// Account is that of the containers, where a store has such.
+	// Account is the account of the containers, for stores that have accounts.
 	Account string
-	// Properties are those of the store's input source, secrets among them; Endpoint is another
-	// address, "" the public one.
+	// Properties are the properties of the store's input source, including secrets. Endpoint overrides
+	// the address; "": the public one.
 	Properties map[string]string
 	Endpoint   string
 }
@@ -181,7 +181,7 @@ func (s *sources) fetched(ctx context.Context, body io.Reader, name string) (_ *
 func (s *sources) unzip(ctx context.Context, from io.ReaderAt, size int64, name string) (*folder, error) {
 	archive, err := zip.NewReader(from, size)
 	if err != nil || len(archive.File) > maxFiles {
-		return nil, fault.Runtime("The segment [%s] is no zip file, or not a whole one", name).WithCause(err)
+		return nil, fault.Runtime("Segment [%s] is not a complete zip file", name).WithCause(err)
 	}
 	dir, err := os.MkdirTemp(s.temp, "import-")
 	if err != nil {
@@ -233,7 +233,7 @@ func unpack(entry *zip.File, dir string, left *int64) (err error) {
 		return fault.Runtime("The zip is damaged").WithCause(err)
 	}
 	if *left -= n; *left < 0 {
-		return fault.Runtime("The zip unpacks to more than [%d] times its size", maxGrowth)
+		return fault.Runtime("The zip file decompresses to more than [%d] times its size", maxGrowth)
 	}
 	return nil
 }

@@ -18,9 +18,10 @@ import (
 	"github.com/hengedb/henge/internal/deepstore/s3"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/ingest"
+	"github.com/hengedb/henge/internal/secret"
 )
 
-// TestSegmentsOfOtherStores opens a segment where the reference may have put it.
+// TestSegmentsOfOtherStores opens a segment where Druid may have put it.
 func TestSegmentsOfOtherStores(t *testing.T) {
 	zip, err := os.ReadFile("../../segment/v9/testdata/dim.zip")
 	if err != nil {
@@ -52,7 +53,7 @@ func TestSegmentsOfOtherStores(t *testing.T) {
 	keys := map[string]string{"accessKeyId": "a", "secretAccessKey": "s"}
 	s := sources{
 		access: &ingest.Access{}, temp: t.TempDir(),
-		s3:     s3.Options{Endpoint: bucket.URL, AccessKey: "a", SecretKey: "s"},
+		s3:     s3.Options{Endpoint: bucket.URL, AccessKey: secret.NewText("a"), SecretKey: secret.NewText("s")},
 		google: ObjectStore{Properties: keys, Endpoint: bucket.URL},
 		azure:  ObjectStore{Account: "acc", Properties: map[string]string{"key": "c2VjcmV0"}, Endpoint: blobs.URL},
 	}
@@ -62,7 +63,7 @@ func TestSegmentsOfOtherStores(t *testing.T) {
 		`{"type":"azure","containerName":"old","blobPath":"wiki/index.zip"}`:       "",
 		`{"type":"google","bucket":"old","path":"wiki/none.zip"}`:                  "does not exist",
 		`{"type":"azure","containerName":"old","blobPath":"wiki/none.zip"}`:        "does not exist",
-		`{"type":"google","bucket":"old","path":"wiki/cut.zip"}`:                   "is no zip file, or not a whole one",
+		`{"type":"google","bucket":"old","path":"wiki/cut.zip"}`:                   "is not a complete zip file",
 		`{"type":"hdfs","path":"hdfs://name/segments/wiki/index.zip"}`:             "[hdfs] can't be imported",
 		`{"type":"google","bucket":3}`:                                             "not a JSON object with texts",
 		`{"type":"google"}`:                                                        "'bucket' and 'path'",

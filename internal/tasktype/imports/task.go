@@ -19,6 +19,8 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/metastore"
 	"github.com/hengedb/henge/internal/msq"
+	"github.com/hengedb/henge/internal/tasklock"
+
 	v9 "github.com/hengedb/henge/internal/segment/v9"
 	"github.com/hengedb/henge/internal/task"
 	"github.com/hengedb/henge/internal/tasktype"
@@ -32,30 +34,29 @@ const Type = "import"
 // tasks.
 const maxSegments = 10_000
 
-// Options are what the tasks work with.
+// Options are the dependencies of the tasks.
 type Options struct {
 	*tasktype.Env
-	// S3, Google and Azure say how objects are read.
+	// S3, Google and Azure configure how objects are read.
 	S3            s3.Options
 	Google, Azure ObjectStore
-	// Visible returns when all queries see a number of the change stream.
+	// Visible waits until all queries see a number of the change stream.
 	Visible func(ctx context.Context, number int64) error
 }
 
 // Import runs import tasks.
 type Import struct{ o Options }
 
-// New returns the kind of task.
+// New returns the task kind.
 func New(o Options) *Import { return &Import{o} }
 
 // payload is a task as it was submitted.
 type payload struct {
 	DataSource string `json:"dataSource"`
-	// Segments are the reference's descriptors.
+	// Segments are the segment descriptors of Druid.
 	Segments []*timeline.Segment `json:"segments"`
-	// Offsets are how far the reference has read the stream of the datasource, as it stored that. They
-	// are kept under the name of the datasource, which is that of its supervisor, unless there are
-	// some already.
+	// Offsets are the stream offsets that Druid has stored for the datasource. They are stored under
+	// the name of the datasource, which is the id of its supervisor, unless offsets already exist.
 	Offsets json.RawMessage `json:"offsets,omitempty"`
 }
 
@@ -71,7 +72,7 @@ func parse(t *task.Task) (*payload, error) {
 		p.Offsets = nil
 	}
 	if p.Offsets != nil && p.Offsets[0] != '{' {
-		return nil, fault.InvalidInput("Import task [%s] has offsets that are no object", t.ID)
+		return nil, fault.InvalidInput("Import task [%s] has offsets that are not an object", t.ID)
 	}
 	if len(p.Segments) == 0 && p.Offsets == nil || len(p.Segments) > maxSegments {
 		return nil, fault.InvalidInput("Import task [%s] has [%d] segments; it takes 1 to [%d]", t.ID, len(p.Segments), maxSegments)
@@ -94,7 +95,7 @@ func parse(t *task.Task) (*payload, error) {
 // DefaultPriority implements task.Prioritizer.
 func (*Import) DefaultPriority() int { return 25 }
 
-// Complete implements task.Completer: a datasource must be there, and segments that can be read.
+// Complete implements task.Completer. It requires a datasource and valid segments.
 func (*Import) Complete(fields map[string]json.RawMessage) error {
 	if raw, ok := fields["dataSource"]; !ok || string(raw) == "null" {
 		return fault.InvalidInput("Import task has no [dataSource]")
@@ -107,7 +108,7 @@ func (*Import) Complete(fields map[string]json.RawMessage) error {
 	return err
 }
 
-// Prepare implements task.Kind: it takes the locks on the intervals of all segments.
+// Prepare implements task.Kind. It takes the locks on the intervals of all segments.
 func (k *Import) Prepare(ctx context.Context, t *task.Task) (bool, error) {
 	p, err := parse(t)
 	if err != nil {
@@ -118,10 +119,10 @@ func (k *Import) Prepare(ctx context.Context, t *task.Task) (bool, error) {
 		intervals = append(intervals, s.ID.Interval)
 	}
 	for _, iv := range chrono.Condense(intervals) {
-		_, granted, err := k.o.Metastore.TryLock(ctx, metastore.LockRequest{
-			Owner:      metastore.LockOwner{TaskID: t.ID, GroupID: t.GroupID, Priority: t.Priority},
-			DataSource: t.DataSource, Interval: iv, Type: metastore.Exclusive,
-		})
+		_, granted, err := k.o.Metastore.TryLock(ctx, metastore.LockRequest{Request: tasklock.Request{
+			Owner:      tasklock.Owner{TaskID: t.ID, GroupID: t.GroupID, Priority: t.Priority},
+			DataSource: t.DataSource, Interval: iv, Type: tasklock.Exclusive,
+		}})
 		if err != nil || !granted {
 			return false, err
 		}
@@ -165,7 +166,7 @@ func (k *Import) Run(ctx context.Context, t *task.Task) (err error) {
 		if err != nil {
 			return err
 		}
-		log.InfoContext(ctx, "segments were imported", "interval", chunk[0].ID.Interval.String(), "version", chunk[0].ID.Version, "segments", n,
+		log.InfoContext(ctx, "segments imported", "interval", chunk[0].ID.Interval.String(), "version", chunk[0].ID.Version, "segments", n,
 			"already", len(chunk)-n)
 	}
 	return k.visible(ctx)

@@ -10,6 +10,7 @@ import (
 	"github.com/hengedb/henge/internal/duty/clean"
 	"github.com/hengedb/henge/internal/metastore"
 	"github.com/hengedb/henge/internal/task"
+	"github.com/hengedb/henge/internal/tasklock"
 )
 
 var errKilled = errors.New("the process was killed")
@@ -43,7 +44,7 @@ type living struct {
 	*metastore.Store
 }
 
-func (l living) TryLock(ctx context.Context, r metastore.LockRequest) (lock metastore.Lock, granted bool, err error) {
+func (l living) TryLock(ctx context.Context, r metastore.LockRequest) (lock tasklock.Lock, granted bool, err error) {
 	err = l.m.step(func() (err error) { lock, granted, err = l.Store.TryLock(ctx, r); return err })
 	return lock, granted && err == nil, err
 }

@@ -1,10 +1,12 @@
-// Package kill gives the task that deletes unused segments for good: their rows, then their bytes.
+// Package kill implements the task that permanently deletes unused segments: first their rows, then
+// their files.
 //
-// The central type is Kill, the kind of these tasks for the task queue. Users submit them, and the
-// endpoints that delete an interval do. Used segments are never touched. Rows go before files, so
-// that a crash leaves files without a row, which the next kill task deletes, and never a row
-// without its file; a file that another segment shares stays, which the metastore counts. Package
-// duty/clean deletes what crashes leave, too, with the same DeleteFiles.
+// The central type is Kill, the kind of these tasks for the task queue. Users submit them, and so
+// do the endpoints that delete an interval. Used segments are never deleted. Rows are deleted
+// before files, so a crash can leave files without a row, which the next kill task deletes, but
+// never a row without its file. The metastore counts references, so a file that another segment
+// shares is kept. Package duty/clean also deletes files that a crash left, with the same
+// DeleteFiles.
 package kill
 
 import (
@@ -22,6 +24,7 @@ import (
 	"github.com/hengedb/henge/internal/obs"
 	"github.com/hengedb/henge/internal/querycontext"
 	"github.com/hengedb/henge/internal/task"
+	"github.com/hengedb/henge/internal/tasklock"
 )
 
 const (
@@ -29,9 +32,9 @@ const (
 	defaultBatch = 100
 )
 
-// Store is what the task needs of the metastore.
+// Store is the part of the metastore that the task uses.
 type Store interface {
-	TryLock(ctx context.Context, r metastore.LockRequest) (lock metastore.Lock, granted bool, err error)
+	TryLock(ctx context.Context, r metastore.LockRequest) (lock tasklock.Lock, granted bool, err error)
 	ReleaseLocks(ctx context.Context, fence metastore.Fence, taskID string, interval *chrono.Interval) error
 	MarkUnused(ctx context.Context, fence metastore.Fence, dataSource string, s metastore.Selection, entry *metastore.AuditEntry) (metastore.Marked, error)
 	UnusedSegments(ctx context.Context, dataSource string, filter metastore.UnusedFilter) ([]metastore.SegmentRow, error)
@@ -39,7 +42,7 @@ type Store interface {
 	clean.FileStore
 }
 
-// Reports keeps the report of an ended task.
+// Reports stores the report of a completed task.
 type Reports interface {
 	PutReport(ctx context.Context, id string, report io.Reader) error
 }
@@ -53,7 +56,7 @@ type Kill struct {
 	log     *slog.Logger
 }
 
-// New returns the kind of task.
+// New returns the task kind.
 func New(store Store, bytes clean.Bytes, reports Reports, meter *obs.Meter, log *slog.Logger) *Kill {
 	return &Kill{store: store, bytes: bytes, reports: reports, meter: meter, log: log}
 }
@@ -113,7 +116,7 @@ func parse(t *task.Task) (*payload, error) {
 	return p, nil
 }
 
-// Complete implements task.Completer: a datasource and an interval must be there.
+// Complete implements task.Completer. It requires a datasource and an interval.
 func (k *Kill) Complete(fields map[string]json.RawMessage) error {
 	if raw, ok := fields["dataSource"]; !ok || string(raw) == "null" {
 		return fault.InvalidInput("Kill task has no [dataSource]")
@@ -138,13 +141,13 @@ func (k *Kill) Validate(t *task.Task) error {
 
 // lock takes the lock on the whole interval; false while another task holds it.
 func (k *Kill) lock(ctx context.Context, t *task.Task, p *payload) (bool, error) {
-	kind := metastore.Exclusive
+	kind := tasklock.Exclusive
 	if p.concurrent {
-		kind = metastore.Replace
+		kind = tasklock.Replace
 	}
-	_, granted, err := k.store.TryLock(ctx, metastore.LockRequest{
-		Owner: metastore.LockOwner{TaskID: t.ID, GroupID: t.GroupID, Priority: t.Priority}, DataSource: t.DataSource, Interval: *p.Interval, Type: kind,
-	})
+	_, granted, err := k.store.TryLock(ctx, metastore.LockRequest{Request: tasklock.Request{
+		Owner: tasklock.Owner{TaskID: t.ID, GroupID: t.GroupID, Priority: t.Priority}, DataSource: t.DataSource, Interval: *p.Interval, Type: kind,
+	}})
 	return granted, err
 }
 
@@ -177,7 +180,7 @@ func (k *Kill) Run(ctx context.Context, t *task.Task) error {
 	if err != nil {
 		return err
 	}
-	k.log.InfoContext(ctx, "unused segments were deleted", "task", t.ID, "datasource", t.DataSource, "segments", killed)
+	k.log.InfoContext(ctx, "unused segments deleted", "task", t.ID, "datasource", t.DataSource, "segments", killed)
 	return k.report(ctx, t.ID, killed, batches)
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/hengedb/henge/internal/deepstore"
 	"github.com/hengedb/henge/internal/metastore"
 	"github.com/hengedb/henge/internal/task"
+	"github.com/hengedb/henge/internal/tasklock"
 	"github.com/hengedb/henge/internal/testkit/fakeclock"
 	"github.com/hengedb/henge/internal/testkit/store"
 	"github.com/hengedb/henge/internal/timeline"
@@ -74,8 +75,8 @@ func (f *fixture) ok(err error) {
 func (f *fixture) publish(n int) {
 	f.t.Helper()
 	id := fmt.Sprintf("load%d", n)
-	owner := metastore.LockOwner{TaskID: id, GroupID: id, Priority: 50}
-	l, granted, err := f.store.TryLock(f.t.Context(), metastore.LockRequest{Owner: owner, DataSource: "wiki", Interval: day(n), Type: metastore.Exclusive})
+	owner := tasklock.Owner{TaskID: id, GroupID: id, Priority: 50}
+	l, granted, err := f.store.TryLock(f.t.Context(), metastore.LockRequest{Request: tasklock.Request{Owner: owner, DataSource: "wiki", Interval: day(n), Type: tasklock.Exclusive}})
 	if err != nil || !granted {
 		f.t.Fatalf("lock: %v, %v", granted, err)
 	}
@@ -176,8 +177,8 @@ func TestKillRefusesBadPayloads(t *testing.T) {
 
 func TestKillWaitsForItsLock(t *testing.T) {
 	f := open(t)
-	owner := metastore.LockOwner{TaskID: "other", GroupID: "other", Priority: 50}
-	_, granted, err := f.store.TryLock(t.Context(), metastore.LockRequest{Owner: owner, DataSource: "wiki", Interval: day(2), Type: metastore.Exclusive})
+	owner := tasklock.Owner{TaskID: "other", GroupID: "other", Priority: 50}
+	_, granted, err := f.store.TryLock(t.Context(), metastore.LockRequest{Request: tasklock.Request{Owner: owner, DataSource: "wiki", Interval: day(2), Type: tasklock.Exclusive}})
 	if err != nil || !granted {
 		t.Fatal(granted, err)
 	}

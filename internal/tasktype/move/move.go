@@ -1,12 +1,11 @@
-// Package move gives the tasks that move the bytes of unused segments within deep storage: move to
-// a place of the user's choice, archive to the place that the settings name, where a store may keep
-// what is seldom read, and restore back from there.
+// Package move implements the tasks that move the files of unused segments within deep storage:
+// move to a location that the user chooses; archive to the location in the settings, for data that
+// is seldom read; and restore from there.
 //
-// The central type is Move, the kind of these tasks for the task queue. The segments stay unused:
-// whoever wants to ask for them again marks them used. Bytes are copied under a new key, then the
-// metastore is told, then the old ones are deleted; a crash in between leaves bytes that no row
-// names, which this task or the next kill task deletes. Files that a used segment shares stay where
-// they are.
+// The central type is Move, the kind of these tasks for the task queue. The segments remain unused:
+// to query them again, a user marks them used. A file is copied to a new key, then the metastore is
+// updated, then the old file is deleted. A crash in between leaves a file without a row, which this
+// task or the next kill task deletes. Files that a used segment shares are not moved.
 package move
 
 import (
@@ -26,6 +25,7 @@ import (
 	"github.com/hengedb/henge/internal/metastore"
 	"github.com/hengedb/henge/internal/segment"
 	"github.com/hengedb/henge/internal/task"
+	"github.com/hengedb/henge/internal/tasklock"
 )
 
 // The types of the tasks.
@@ -38,12 +38,12 @@ const (
 // pageSize is how many segments are looked at between two looks at the lock.
 const pageSize = 100
 
-// Home is the first name of the keys of segments that were not moved.
+// Home is the first component of the keys of segments that were not moved.
 const Home = "segments/"
 
-// Store is what the tasks need of the metastore.
+// Store is the part of the metastore that the tasks use.
 type Store interface {
-	TryLock(ctx context.Context, r metastore.LockRequest) (lock metastore.Lock, granted bool, err error)
+	TryLock(ctx context.Context, r metastore.LockRequest) (lock tasklock.Lock, granted bool, err error)
 	ReleaseLocks(ctx context.Context, fence metastore.Fence, taskID string, interval *chrono.Interval) error
 	UnusedSegments(ctx context.Context, dataSource string, filter metastore.UnusedFilter) ([]metastore.SegmentRow, error)
 	MoveFile(ctx context.Context, fence metastore.Fence, f metastore.File, to json.RawMessage) (left string, moved bool, err error)
@@ -59,7 +59,7 @@ type Move struct {
 	log     *slog.Logger
 }
 
-// New returns the kind of tasks of a type. Archive is the prefix of the keys of what is archived.
+// New returns the task kind of a type. archive is the prefix of the keys of archived files.
 func New(kind string, store Store, deep deepstore.Store, archive string, log *slog.Logger) *Move {
 	return &Move{kind: kind, store: store, deep: deep, archive: strings.Trim(archive, "/"), log: log}
 }
@@ -69,7 +69,7 @@ type payload struct {
 	Interval *chrono.Interval `json:"interval"`
 	Versions []string         `json:"versions"`
 	Target   *target          `json:"target"`
-	// OldTarget is the name that Target had.
+	// OldTarget is the former name of Target.
 	OldTarget *target `json:"targetLoadSpec"`
 }
 
@@ -125,7 +125,7 @@ func (k *Move) checkBucket(name string) error {
 	return nil
 }
 
-// Complete implements task.Completer: a datasource and an interval must be there.
+// Complete implements task.Completer. It requires a datasource and an interval.
 func (k *Move) Complete(fields map[string]json.RawMessage) error {
 	if raw, ok := fields["dataSource"]; !ok || string(raw) == "null" {
 		return fault.InvalidInput("Task of type [%s] has no [dataSource]", k.kind)
@@ -144,10 +144,10 @@ func (k *Move) Complete(fields map[string]json.RawMessage) error {
 
 // lock takes the lock on the whole interval; false while another task holds it.
 func (k *Move) lock(ctx context.Context, t *task.Task, p *payload) (bool, error) {
-	_, granted, err := k.store.TryLock(ctx, metastore.LockRequest{
-		Owner: metastore.LockOwner{TaskID: t.ID, GroupID: t.GroupID, Priority: t.Priority}, DataSource: t.DataSource, Interval: *p.Interval,
-		Type: metastore.Exclusive,
-	})
+	_, granted, err := k.store.TryLock(ctx, metastore.LockRequest{Request: tasklock.Request{
+		Owner: tasklock.Owner{TaskID: t.ID, GroupID: t.GroupID, Priority: t.Priority}, DataSource: t.DataSource, Interval: *p.Interval,
+		Type: tasklock.Exclusive,
+	}})
 	return granted, err
 }
 
@@ -206,7 +206,7 @@ func (k *Move) Run(ctx context.Context, t *task.Task) error {
 		}
 		filter.AfterID = rows[len(rows)-1].ID.String()
 	}
-	k.log.InfoContext(ctx, "unused segments were moved", "task", t.ID, "type", k.kind, "datasource", t.DataSource, "files", moved, "stayed", stayed)
+	k.log.InfoContext(ctx, "unused segments moved", "task", t.ID, "type", k.kind, "datasource", t.DataSource, "files", moved, "stayed", stayed)
 	return nil
 }
 

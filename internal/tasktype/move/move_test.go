@@ -20,7 +20,9 @@ import (
 	"github.com/hengedb/henge/internal/deepstore"
 	"github.com/hengedb/henge/internal/deepstore/s3"
 	"github.com/hengedb/henge/internal/metastore"
+	"github.com/hengedb/henge/internal/secret"
 	"github.com/hengedb/henge/internal/task"
+	"github.com/hengedb/henge/internal/tasklock"
 	"github.com/hengedb/henge/internal/testkit/store"
 	"github.com/hengedb/henge/internal/timeline"
 )
@@ -57,7 +59,8 @@ func onEach(t *testing.T, test func(f *fixture)) {
 		}
 		server := httptest.NewServer(gofakes3.New(backend).Server())
 		t.Cleanup(server.Close)
-		client, err := s3.Connect(t.Context(), s3.Options{Endpoint: server.URL, Region: "us-east-1", AccessKey: "a", SecretKey: "s"})
+		client, err := s3.Connect(t.Context(), s3.Options{Endpoint: server.URL, Region: "us-east-1",
+			AccessKey: secret.NewText("a"), SecretKey: secret.NewText("s")})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -82,8 +85,8 @@ func (f *fixture) publish(n int, used bool) string {
 	f.t.Helper()
 	f.tasks++
 	id := fmt.Sprintf("load%d", f.tasks)
-	l, granted, err := f.store.TryLock(f.t.Context(), metastore.LockRequest{Owner: metastore.LockOwner{TaskID: id, GroupID: id, Priority: 50}, DataSource: "wiki",
-		Interval: day(n), Type: metastore.Exclusive})
+	l, granted, err := f.store.TryLock(f.t.Context(), metastore.LockRequest{Request: tasklock.Request{Owner: tasklock.Owner{TaskID: id, GroupID: id, Priority: 50}, DataSource: "wiki",
+		Interval: day(n), Type: tasklock.Exclusive}})
 	if err != nil || !granted {
 		f.t.Fatalf("lock: %v, %v", granted, err)
 	}

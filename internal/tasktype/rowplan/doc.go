@@ -1,12 +1,12 @@
-// Package rowplan says how the rows of a datasource are made of the fields of records: what a
-// dataSchema, and what was learnt of the records, make of them.
+// Package rowplan determines how the fields of records become the rows of a datasource, from a
+// dataSchema and from the fields that were discovered in the records.
 //
-// The central type is Plan. Loads of files (tasktype/batch) make one when all records are learnt
-// of; streams (tasktype/streaming/intake) make a new one whenever records show something new. Both
-// give the same rows of the same records.
+// The central type is Plan. Loads of files (tasktype/batch) create one after all records have been
+// inspected; streams (tasktype/streaming/intake) create a new one whenever records contain
+// something new. Both create the same rows from the same records.
 //
 //	fields of records ─► Rows: transforms, filter, types ─► Single: metrics of each row ─► rows
 //
-// Deliberately elsewhere: reading records (package ingest), what transforms and aggregators mean
-// (package native), and who runs the plan.
+// Deliberately elsewhere: reading records (package ingest), the meaning of transforms and
+// aggregators (package native), and running the plan.
 package rowplan

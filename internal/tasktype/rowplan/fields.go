@@ -13,19 +13,18 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// Field is a field of the records that is read.
+// Field is a field of the records to read.
 type Field struct {
 	Name string
-	// Column is its name among the columns that are read: a field that is read as several types has
-	// one for each.
+	// Column is its name among the columns to read. A field that is read with several types has one
+	// column per type.
 	Column string
 	Type   expr.Type
 	// Physical is the type of its vectors.
 	Physical vector.Type
-	// Number names the type of number that its values must be, for messages; "": they may be
-	// anything.
+	// Number is the numeric type that its values must have, for messages; "": any value is accepted.
 	Number string
-	// Single refuses records with several values.
+	// Single rejects records with several values.
 	Single bool
 }
 
@@ -36,7 +35,8 @@ func isCount(m spec.Metric) bool {
 	return json.Unmarshal(m.Wire, &w) == nil && w.Type == "count"
 }
 
-// Learns reports whether the columns of a schema, or their types, follow from the records only.
+// Learns reports whether the columns of a schema, or their types, can be derived only from the
+// records.
 func Learns(s *spec.DataSchema) bool {
 	d := &s.Dimensions
 	if len(d.Explicit) == 0 || d.IncludeAll || len(s.Transforms) > 0 || s.Filter != nil {
@@ -70,7 +70,7 @@ func Learns(s *spec.DataSchema) bool {
 	return false
 }
 
-// Choose decides which fields are read and as what, and returns the dimensions.
+// Choose decides which fields are read and with which types, and returns the dimensions.
 func (p *Plan) Choose() ([]spec.Dimension, error) {
 	s := p.Schema
 	p.Columns.Name(p.Format)

@@ -14,37 +14,36 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// Plan says what is read of records and what becomes of it. It is made in steps, in this order:
-// Choose, Input, Stored, Describe. It is used by one goroutine until it is made, and not changed
-// later.
+// Plan describes what is read from records and how rows are computed. It is built in steps, in this
+// order: Choose, Input, Stored, Describe. It is used by one goroutine while it is built, and does
+// not change afterwards.
 type Plan struct {
 	Schema *spec.DataSchema
-	// Source and Format are the texts of the input source, if there is one, and of the input
-	// format.
+	// Source and Format are the JSON of the input source, if there is one, and of the input format.
 	Source, Format json.RawMessage
-	// Columns is what was learnt of the records.
+	// Columns contains what was learned from the records.
 	Columns *spec.Columns
-	// Ranged are the dimensions that segments get ranges of: they have one value.
+	// Ranged are the dimensions of range partitions. They have single values.
 	Ranged []string
 
-	// Fields are those that are read of the records. Numbers and Singles are
-	// native.Ingestion.Numbers and Singles of them.
+	// Fields are the fields to read. Numbers and Singles are native.Ingestion.Numbers and Singles for
+	// them.
 	Fields  []Field
 	Numbers map[string]map[expr.Base]string
 	Singles map[string]expr.Type
-	// Rows computes what is read of records, over Leaf; nil: the fields are it. Calls are the
+	// Rows computes the rows of records, over Leaf; nil: the rows are the fields. Calls are the
 	// metrics of single rows over its columns.
 	Rows  plan.Node
 	Leaf  *plan.External
 	Calls []plan.AggCall
-	// Kept is how many columns of Rows go into segments as they are.
+	// Kept is the number of columns of Rows that are stored in segments unchanged.
 	Kept int
 	// Out are the columns of the rows.
 	Out []plan.Column
 }
 
-// Input decides what a split is read as: the fields of its records, or what transforms and filters
-// make of them.
+// Input decides what is read from a split: the fields of its records, or the result of transforms
+// and filters.
 func (p *Plan) Input(ctx context.Context, g *native.Ingestion, dimensions []spec.Dimension) (*plan.External, error) {
 	out := []plan.Column{{Name: plan.TimeColumn, Type: expr.Of(expr.Timestamp).NotNull()}}
 	for _, f := range p.Fields {
@@ -92,7 +91,7 @@ func (p *Plan) external(columns []plan.Column) *plan.External {
 	return &plan.External{Source: p.Leaf.Source, Format: p.Leaf.Format, Out: columns}
 }
 
-// Stored makes the plan of the rows that segments hold.
+// Stored returns the plan of the rows that segments store.
 func (p *Plan) Stored(ctx context.Context, g *native.Ingestion, input *plan.External) (plan.Node, error) {
 	if p.Calls != nil {
 		project := &plan.Project{Input: input}
@@ -105,18 +104,18 @@ func (p *Plan) Stored(ctx context.Context, g *native.Ingestion, input *plan.Exte
 	return g.Translate(ctx, input)
 }
 
-// Described is what segments know of a column beside its type.
+// Described is the metadata of a column in a segment besides its type.
 type Described struct {
-	// Metric is the aggregator whose states it holds; "": it is a dimension.
+	// Metric is the aggregator whose states the column contains; "": it is a dimension.
 	Metric     string
 	MultiValue msq.MultiValue
 	NoIndex    bool
-	// Auto says that the type follows from the values.
+	// Auto says that the type is derived from the values.
 	Auto bool
 }
 
-// Describe tells of the columns of the rows that segments hold, and whether all metrics among them
-// can be combined further.
+// Describe returns the metadata of the stored columns, and whether all metrics among them can be
+// aggregated further.
 func (p *Plan) Describe(stored plan.Node, dimensions []spec.Dimension) (out []Described, folding bool) {
 	calls := p.Calls
 	if a, ok := stored.(*plan.Aggregate); ok {
@@ -158,7 +157,7 @@ func (p *Plan) Order(columns []plan.Column, dimensions []spec.Dimension) []strin
 	return slices.Insert(order, before, plan.TimeColumn)
 }
 
-// Single computes the metrics of each row of b, which are behind the time and the dimensions.
+// Single computes the metrics of each row of b, whose columns follow the time and the dimensions.
 func (p *Plan) Single(b *vector.Batch) (*vector.Batch, error) {
 	out := &vector.Batch{N: b.N, Cols: append([]*vector.Vector(nil), b.Cols[:p.Kept]...)}
 	groups := make([]uint32, b.N)

@@ -11,7 +11,7 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// FilterOf reads a native filter; an absent one keeps all rows.
+// FilterOf parses a native filter. If it is absent, all rows are kept.
 func FilterOf(text json.RawMessage) (native.FilterOf, error) {
 	var f native.FilterOf
 	if len(text) == 0 {
@@ -20,7 +20,7 @@ func FilterOf(text json.RawMessage) (native.FilterOf, error) {
 	return f, f.UnmarshalJSON(text)
 }
 
-// TransformsOf reads the transforms of a transformSpec.
+// TransformsOf parses the transforms of a transformSpec.
 func TransformsOf(texts []json.RawMessage) ([]native.VirtualColumnOf, error) {
 	out := make([]native.VirtualColumnOf, len(texts))
 	for i, text := range texts {
@@ -31,7 +31,7 @@ func TransformsOf(texts []json.RawMessage) ([]native.VirtualColumnOf, error) {
 	return out, native.CheckTransforms(out)
 }
 
-// AggregatorsOf reads the aggregators of a metricsSpec.
+// AggregatorsOf parses the aggregators of a metricsSpec.
 func AggregatorsOf(metrics []spec.Metric) ([]native.AggregatorOf, error) {
 	out := make([]native.AggregatorOf, len(metrics))
 	for i, m := range metrics {
@@ -42,7 +42,7 @@ func AggregatorsOf(metrics []spec.Metric) ([]native.AggregatorOf, error) {
 	return out, nil
 }
 
-// IngestionOf binds what a schema computes; the dimensions are left open.
+// IngestionOf binds what a schema computes, without the dimensions.
 func IngestionOf(s *spec.DataSchema) (*native.Ingestion, error) {
 	g := &native.Ingestion{Granularity: s.Granularity.Query, Rollup: s.Granularity.Rollup, Spatial: s.Dimensions.Spatial()}
 	var err error
@@ -56,7 +56,7 @@ func IngestionOf(s *spec.DataSchema) (*native.Ingestion, error) {
 	return g, err
 }
 
-// Folds reports whether two values of a metric make one.
+// Folds reports whether two values of a metric can be combined into one.
 func Folds(metric string, t vector.Type) bool {
 	call, err := agg.ParseMetric(metric, t)
 	if err != nil {
@@ -69,7 +69,7 @@ func Folds(metric string, t vector.Type) bool {
 	return err == nil && len(partial) == 1 && partial[0] == t && t != vector.String
 }
 
-// HandlingOf returns the order of values in a row of a dimension.
+// HandlingOf returns the handling of several values in a row of a dimension.
 func HandlingOf(d spec.Dimension) msq.MultiValue {
 	switch d.MultiValue {
 	case "SORTED_SET":
@@ -80,7 +80,7 @@ func HandlingOf(d spec.Dimension) msq.MultiValue {
 	return msq.SortedArray
 }
 
-// SortedBy returns the time and those of columns that rows are sorted by.
+// SortedBy returns the time and the other sort columns of rows.
 func SortedBy(columns []plan.Column) []string {
 	order := []string{plan.TimeColumn}
 	for _, c := range columns {

@@ -16,12 +16,12 @@ import (
 	"github.com/hengedb/henge/internal/broker"
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/clock"
+	"github.com/hengedb/henge/internal/explain/native"
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/jsontext"
 	"github.com/hengedb/henge/internal/msq"
 	"github.com/hengedb/henge/internal/plan"
-	"github.com/hengedb/henge/internal/plan/nativejson"
 	"github.com/hengedb/henge/internal/query"
 	"github.com/hengedb/henge/internal/querycontext"
 	"github.com/hengedb/henge/internal/result"
@@ -44,18 +44,18 @@ type Controller struct {
 	meta *tasktype.Metadata
 
 	mu   sync.Mutex
-	jobs map[string]*msq.Controller // running, by task id
+	jobs map[string]runningJob // by task id
 }
 
-// NewController returns the kind. Reports of its running tasks are found through the files of o.
+// NewController returns the task kind. Files of o serves the reports of its running tasks.
 func NewController(o *tasktype.Env) *Controller {
-	c := &Controller{o: o, meta: tasktype.NewMetadata(o.Metastore, o.Meter), jobs: map[string]*msq.Controller{}}
+	c := &Controller{o: o, meta: tasktype.NewMetadata(o.Metastore, o.Meter), jobs: map[string]runningJob{}}
 	o.Files.AddLive(c.liveReport)
 	return c
 }
 
-// payload is a controller task as the interface shows it (spec/ingestion.md, section 7), with what
-// is needed to run it.
+// payload is a controller task as the interface shows it (docs/ingestion.md), with what is needed
+// to run it.
 type payload struct {
 	Type              string            `json:"type"`
 	ID                string            `json:"id"`
@@ -73,10 +73,13 @@ type payload struct {
 	Dialect           string            `json:"sqlDialect,omitempty"`
 	ResultFormat      string            `json:"sqlResultFormat,omitempty"`
 	Now               int64             `json:"sqlCurrentTimestamp"`
-	// User is whose statement it is; "" without security.
+	// User is the user of the statement; "" without security.
 	User string `json:"sqlUser,omitempty"`
-	// Timeline is the state of the timeline that the statement was planned against: the task reads
-	// none before it.
+	// Seen contains the row and column rules that restrict what the user of the statement sees; nil:
+	// no restrictions.
+	Seen *auth.Seen `json:"sqlSeen,omitempty"`
+	// Timeline is the timeline number that the statement was planned against. The task does not read
+	// an older one.
 	Timeline int64 `json:"sqlTimelineNumber"`
 }
 
@@ -86,11 +89,11 @@ type taskResource struct {
 }
 
 type querySpec struct {
-	Query              any                        `json:"query"`
-	ColumnMappings     []nativejson.ColumnMapping `json:"columnMappings"`
-	Destination        destination                `json:"destination"`
-	AssignmentStrategy string                     `json:"assignmentStrategy"`
-	TuningConfig       tuningConfig               `json:"tuningConfig"`
+	Query              any                    `json:"query"`
+	ColumnMappings     []native.ColumnMapping `json:"columnMappings"`
+	Destination        destination            `json:"destination"`
+	AssignmentStrategy string                 `json:"assignmentStrategy"`
+	TuningConfig       tuningConfig           `json:"tuningConfig"`
 }
 
 type destination struct {
@@ -99,7 +102,7 @@ type destination struct {
 	SegmentGranularity any      `json:"segmentGranularity,omitempty"`
 	ReplaceTimeChunks  []string `json:"replaceTimeChunks,omitempty"`
 	SegmentSortOrder   []string `json:"segmentSortOrder,omitempty"`
-	// ExportStorageProvider and ResultFormat are those of an export.
+	// ExportStorageProvider and ResultFormat belong to an export.
 	ExportStorageProvider json.RawMessage `json:"exportStorageProvider,omitempty"`
 	ResultFormat          string          `json:"resultFormat,omitempty"`
 }
@@ -108,7 +111,7 @@ type tuningConfig struct {
 	MaxNumWorkers   int `json:"maxNumWorkers"`
 	MaxRowsInMemory int `json:"maxRowsInMemory"`
 	RowsPerSegment  int `json:"rowsPerSegment"`
-	// IndexSpec is the one that was given.
+	// IndexSpec is the given indexSpec.
 	IndexSpec json.RawMessage `json:"indexSpec,omitempty"`
 }
 
@@ -122,16 +125,23 @@ type resultsContext struct {
 // user.
 var shownContext = map[string]bool{querycontext.InsertGrain.Key(): true, querycontext.ReplacedChunks.Key(): true, querycontext.QueryID.Key(): true, querycontext.SQLQueryID.Key(): true}
 
-// TaskID is the id of the task that runs a statement.
+// TaskID returns the id of the task that runs a statement.
 func TaskID(req *query.Request) string { return "query-" + req.ID }
 
-// NewTask makes the task of a prepared statement. Faults of its context parameters come from here.
+// NewTask returns the task of a prepared statement, or a fault if a context parameter is invalid.
 func (c *Controller) NewTask(ctx context.Context, req *query.Request, p *broker.Prepared) (*task.Task, error) {
 	options, err := msq.ParseOptions(p.Context)
 	if err != nil {
 		return nil, err
 	}
 	node := c.o.Broker.Optimize(ctx, p)
+	if err := c.o.Broker.Bounded(p, node); err != nil {
+		return nil, err
+	}
+	seen, err := p.Seen(ctx, req.SQL)
+	if err != nil {
+		return nil, err
+	}
 	job := msq.Job{ID: TaskID(req), Plan: node, Columns: resultColumns(p), Context: p.Context, Options: options, Identity: anyone}
 	user := ""
 	if req.Access.Known() {
@@ -157,7 +167,8 @@ func (c *Controller) NewTask(ctx context.Context, req *query.Request, p *broker.
 		Type: ControllerType, ID: job.ID, GroupID: job.ID, Resource: taskResource{job.ID, 1}, SQLQuery: req.SQL, SQLQueryContext: shown,
 		SQLResultsContext: resultsContext{p.Zone.String(), true, stringify},
 		Context:           map[string]any{querycontext.ForceTimeChunk.Key(): true, querycontext.LineageAllocator.Key(): true},
-		DataSource:        job.DataSource(), Parameters: req.Parameters, Dialect: req.Dialect, Now: p.Now, User: user, Timeline: p.State.Number(),
+		DataSource:        job.DataSource(), Parameters: req.Parameters, Dialect: req.Dialect, Now: p.Now,
+		User: user, Seen: seen, Timeline: p.State.Number(),
 		Spec: querySpec{
 			Query: native.Query, ColumnMappings: native.ColumnMappings,
 			Destination: destinationOf(p, options), AssignmentStrategy: "max",
@@ -222,7 +233,7 @@ func payloadOf(t *task.Task) (*payload, error) {
 
 // prepare plans the statement of a task again, against the state of the timeline that the task will
 // read.
-func (c *Controller) prepare(ctx context.Context, access *auth.Access, body *payload) (*broker.Prepared, error) {
+func (c *Controller) prepare(ctx context.Context, access *auth.Access, body *payload, seen *auth.Seen) (*broker.Prepared, error) {
 	context := map[string]any{}
 	for k, v := range body.SQLQueryContext {
 		if !shownContext[k] {
@@ -233,7 +244,7 @@ func (c *Controller) prepare(ctx context.Context, access *auth.Access, body *pay
 		context[querycontext.SQLNow.Key()] = chrono.FormatMillis(body.Now, chrono.UTC)
 	}
 	p, err := c.o.Broker.Prepare(ctx, &query.Request{
-		SQL: body.SQLQuery, Context: context, Parameters: body.Parameters, Dialect: body.Dialect, Access: access,
+		SQL: body.SQLQuery, Context: context, Parameters: body.Parameters, Dialect: body.Dialect, Access: access, Seen: seen,
 	}, sql.MSQ)
 	if err != nil {
 		return nil, err
@@ -242,8 +253,8 @@ func (c *Controller) prepare(ctx context.Context, access *auth.Access, body *pay
 	return p, nil
 }
 
-// Permit refuses a task that somebody submits as it is, and not by its statement, if he may not run
-// the statement, or says that it is of somebody else.
+// Permit rejects a task that was submitted directly and not as a statement, if the user may not run
+// the statement or if the task names another user.
 func (c *Controller) Permit(ctx context.Context, access *auth.Access, t *task.Task) error {
 	body, err := payloadOf(t)
 	if err != nil {
@@ -252,7 +263,10 @@ func (c *Controller) Permit(ctx context.Context, access *auth.Access, t *task.Ta
 	if body.User != "" && body.User != access.Name() {
 		return auth.Refused("being user [" + body.User + "]")
 	}
-	p, err := c.prepare(ctx, access, body)
+	if body.Seen != nil { // it is for the Overlord to say what somebody sees
+		return auth.Refused("a task without [sqlSeen]")
+	}
+	p, err := c.prepare(ctx, access, body, nil)
 	if err != nil {
 		return err
 	}
@@ -271,7 +285,7 @@ func (c *Controller) Run(ctx context.Context, t *task.Task) error {
 	if err := c.await(ctx, body); err != nil {
 		return err
 	}
-	p, err := c.prepare(ctx, nil, body) // it was permitted when it was submitted
+	p, err := c.prepare(ctx, nil, body, body.Seen) // it was permitted when it was submitted
 	if err != nil {
 		return err
 	}
@@ -282,7 +296,7 @@ func (c *Controller) Run(ctx context.Context, t *task.Task) error {
 	}
 	defer func() {
 		if err := growing.drop(ctx); err != nil {
-			c.o.Log.WarnContext(ctx, "copies of live rows could not be removed from deep storage", "task", t.ID, "error", err)
+			c.o.Log.WarnContext(ctx, "failed to remove copies of live rows from deep storage", "task", t.ID, "error", err)
 		}
 	}()
 	if err := c.absorb(ctx, t, p, node); err != nil {
@@ -302,7 +316,7 @@ func (c *Controller) Run(ctx context.Context, t *task.Task) error {
 		return err
 	}
 	c.mu.Lock()
-	c.jobs[t.ID] = job
+	c.jobs[t.ID] = runningJob{job, body.Seen}
 	c.mu.Unlock()
 	run, cancel := tasktype.WithEngineCause(ctx)
 	_, err = job.Run(run)
@@ -310,7 +324,7 @@ func (c *Controller) Run(ctx context.Context, t *task.Task) error {
 	lost := errors.Is(err, msq.ErrPartLost)
 	var keepErr error
 	if !tasktype.Interrupted(ctx) && !lost {
-		keepErr = c.keepReport(context.WithoutCancel(ctx), t.ID, job, p)
+		keepErr = c.keepReport(context.WithoutCancel(ctx), t.ID, job, p, body.Seen)
 	}
 	c.mu.Lock()
 	delete(c.jobs, t.ID)
@@ -337,9 +351,25 @@ func structured(err error) error {
 	return err
 }
 
-// keepReport writes the report of an ended job.
-func (c *Controller) keepReport(ctx context.Context, id string, job *msq.Controller, p *broker.Prepared) error {
+// runningJob is a job with what its user sees of what it reads; nil: all.
+type runningJob struct {
+	*msq.Controller
+	seen *auth.Seen
+}
+
+// report returns the report of a job. Counters tell how many rows stages have read: they are left
+// out where rules hide some, but for the rows that were written.
+func (c *Controller) report(job *msq.Controller, seen *auth.Seen) (*msq.Report, error) {
 	report, err := job.Report()
+	if err == nil && seen != nil {
+		err = report.HideInputs()
+	}
+	return report, err
+}
+
+// keepReport writes the report of an ended job.
+func (c *Controller) keepReport(ctx context.Context, id string, job *msq.Controller, p *broker.Prepared, seen *auth.Seen) error {
+	report, err := c.report(job, seen)
 	if err != nil {
 		return fmt.Errorf("making the report of task [%s]: %w", id, err)
 	}
@@ -380,12 +410,12 @@ func (c *Controller) writeReport(ctx context.Context, w io.Writer, report *msq.R
 // liveReport returns the report of a running task, without rows.
 func (c *Controller) liveReport(id string, alias bool) []byte {
 	c.mu.Lock()
-	job := c.jobs[id]
+	job, runs := c.jobs[id]
 	c.mu.Unlock()
-	if job == nil {
+	if !runs {
 		return nil
 	}
-	report, err := job.Report()
+	report, err := c.report(job.Controller, job.seen)
 	if err != nil {
 		return nil // not far enough to be told of
 	}
@@ -401,7 +431,8 @@ func (c *Controller) liveReport(id string, alias bool) []byte {
 	return text
 }
 
-// Release implements task.Kind. The end of a task in the metastore has released its locks already.
+// Release implements task.Kind. The metastore has already released the locks when the task
+// completed.
 func (c *Controller) Release(ctx context.Context, t *task.Task) error {
 	var body struct {
 		SQLQueryContext map[string]any `json:"sqlQueryContext"`

@@ -10,6 +10,7 @@ import (
 	"github.com/hengedb/henge/internal/msq"
 	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/task"
+	"github.com/hengedb/henge/internal/tasklock"
 	"github.com/hengedb/henge/internal/tasktype"
 )
 
@@ -17,9 +18,10 @@ import (
 // first (Prepare), then the state that it reads is pinned (CatchUp), and what concurrent appends
 // have added between the two is said to have been read (absorb).
 
-// Prepare implements task.Kind: a REPLACE is ready when it has the locks on all that it replaces,
-// or waits without any. Others are ready at once: INSERTs lock the time chunks of their rows when
-// they know them. What is replaced was found when the statement was submitted.
+// Prepare implements task.Kind. A REPLACE is ready when it holds the locks on everything that it
+// replaces; until then it holds none. Other statements are ready immediately: an INSERT locks the
+// time chunks of its rows when they are known. The time chunks to replace were determined when the
+// statement was submitted.
 func (c *Controller) Prepare(ctx context.Context, t *task.Task) (bool, error) {
 	body, err := payloadOf(t)
 	if err != nil {
@@ -40,10 +42,10 @@ func (c *Controller) Prepare(ctx context.Context, t *task.Task) (bool, error) {
 		}
 	}
 	for _, iv := range chrono.Condense(intervals) {
-		_, granted, err := c.o.Metastore.TryLock(ctx, metastore.LockRequest{
-			Owner: metastore.LockOwner{TaskID: t.ID, GroupID: t.GroupID, Priority: t.Priority}, DataSource: d.DataSource, Interval: iv,
-			Type: metastore.LockType(options.Lock(true)),
-		})
+		_, granted, err := c.o.Metastore.TryLock(ctx, metastore.LockRequest{Request: tasklock.Request{
+			Owner: tasklock.Owner{TaskID: t.ID, GroupID: t.GroupID, Priority: t.Priority}, DataSource: d.DataSource, Interval: iv,
+			Type: options.Lock(true),
+		}})
 		if err != nil {
 			return false, err
 		}

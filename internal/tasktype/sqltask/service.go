@@ -3,7 +3,11 @@ package sqltask
 import (
 	"context"
 	"io"
+	"maps"
+	"slices"
 
+	"github.com/hengedb/henge/internal/audit"
+	"github.com/hengedb/henge/internal/auth"
 	"github.com/hengedb/henge/internal/broker"
 	"github.com/hengedb/henge/internal/deepstore"
 	"github.com/hengedb/henge/internal/fault"
@@ -15,7 +19,7 @@ import (
 	"github.com/hengedb/henge/internal/tasktype"
 )
 
-// Service is the Overlord as the endpoints for asynchronous SQL see it.
+// Service is the interface of the Overlord for the endpoints of asynchronous SQL.
 type Service struct {
 	queue      *task.Queue
 	controller *Controller
@@ -24,7 +28,7 @@ type Service struct {
 	deep       deepstore.Store
 }
 
-// NewService returns the service on a queue that runs the controller's kind of task.
+// NewService returns the service over a queue that runs the task kind of the controller.
 func NewService(queue *task.Queue, controller *Controller, b *broker.Broker, files *tasktype.Files, deep deepstore.Store) *Service {
 	return &Service{queue, controller, b, files, deep}
 }
@@ -36,9 +40,19 @@ func (s *Service) Submit(ctx context.Context, req *query.Request) (*task.Task, q
 			return nil, nil, fault.InvalidInput("Query context parameter [%s] is not allowed", reserved)
 		}
 	}
+	note := audit.Of(ctx)
+	if note != nil {
+		note.Door, note.QueryID, note.Statement = "statement", req.ID, audit.Statement(req.SQL)
+	}
+	req.Kept = true
 	p, err := s.broker.Prepare(ctx, req, sql.MSQ)
 	if err != nil {
 		return nil, nil, err
+	}
+	if note != nil {
+		if err := tell(ctx, note, req, p); err != nil {
+			return nil, nil, err
+		}
 	}
 	if p.Explain || p.Analyze {
 		rows, err := s.broker.Rows(ctx, p, req.ID)
@@ -49,6 +63,25 @@ func (s *Service) Submit(ctx context.Context, req *query.Request) (*task.Task, q
 		return nil, nil, err
 	}
 	return t, nil, s.queue.Submit(ctx, t)
+}
+
+// tell completes what the audit is told of a statement.
+func tell(ctx context.Context, note *audit.Note, req *query.Request, p *broker.Prepared) error {
+	for _, r := range p.Resources {
+		if r.Type == string(auth.Datasource) {
+			note.DataSources = append(note.DataSources, r.Name)
+		}
+	}
+	seen, err := p.Seen(ctx, req.SQL)
+	if err != nil || seen == nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(seen.Rules)) {
+		for _, r := range seen.Rules[name] {
+			note.Policies = append(note.Policies, "role ["+r.Role+"] on ["+name+"]")
+		}
+	}
+	return nil
 }
 
 // Find implements statements.Tasks.

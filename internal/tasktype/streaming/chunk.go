@@ -15,6 +15,7 @@ import (
 	"github.com/hengedb/henge/internal/live"
 	"github.com/hengedb/henge/internal/metastore"
 	"github.com/hengedb/henge/internal/segment"
+	"github.com/hengedb/henge/internal/tasklock"
 	"github.com/hengedb/henge/internal/tasktype/streaming/intake"
 	"github.com/hengedb/henge/internal/timeline"
 	"github.com/hengedb/henge/internal/vector"
@@ -80,11 +81,15 @@ func (r *run) chunkOf(ctx context.Context, s *sequence, at int64) (*chunk, error
 			return c, nil
 		}
 	}
+	r.locks.enter(at)
 	p, err := r.allocate(ctx, s, at)
 	if err != nil {
 		return nil, err
 	}
-	seg, err := r.o.Segments.Open(SegmentOptions{ID: p.ID, Shard: p.Shard, TaskID: r.task.ID, Write: r.maker.Shape()})
+	r.locks.use(at, p.ID.Interval)
+	seg, err := r.o.Segments.Open(SegmentOptions{
+		ID: p.ID, Shard: p.Shard, TaskID: r.task.ID, Priority: r.job.io.ServerPriority, Write: r.maker.Shape(),
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -119,11 +124,11 @@ func (r *run) allocate(ctx context.Context, s *sequence, at int64) (metastore.Pe
 			done()
 			locked := fault.Conflict("Interval [%s] of datasource [%s] is locked by another task", chunk, r.task.DataSource)
 			done = r.ctl.during("LockConflict", locked.Message, false)
-			r.log.WarnContext(ctx, "a time chunk is locked by another task; waiting", "interval", chunk.String())
+			r.log.WarnContext(ctx, "time chunk is locked by another task; waiting", "interval", chunk.String())
 		}
-		if _, _, err := r.o.Metastore.AcquireLock(ctx, metastore.LockRequest{
+		if _, _, err := r.o.Metastore.AcquireLock(ctx, metastore.LockRequest{Request: tasklock.Request{
 			Owner: r.owner(), DataSource: r.task.DataSource, Interval: chunk, Type: r.job.lock,
-		}, lockTurn); err != nil {
+		}}, lockTurn); err != nil {
 			return metastore.PendingSegment{}, err
 		}
 		if how, _ := r.ctl.stopped(); how == stopForget {
@@ -132,15 +137,15 @@ func (r *run) allocate(ctx context.Context, s *sequence, at int64) (metastore.Pe
 	}
 }
 
-func (r *run) owner() metastore.LockOwner {
-	return metastore.LockOwner{TaskID: r.task.ID, GroupID: r.task.GroupID, Priority: r.task.Priority}
+func (r *run) owner() tasklock.Owner {
+	return tasklock.Owner{TaskID: r.task.ID, GroupID: r.task.GroupID, Priority: r.task.Priority}
 }
 
 func messageOf(err error) string {
 	if f := fault.Find(err); f != nil {
 		return f.Message
 	}
-	return err.Error()
+	return fault.Words(err)
 }
 
 // appendTo appends rows to a segment. When memory is scarce it writes what is in memory to disk,

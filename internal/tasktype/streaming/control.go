@@ -251,7 +251,8 @@ func (c *control) leastLocked() stream.Positions {
 	return out
 }
 
-// Pause returns where reading stands still: the least ends that the newest sequence may get.
+// Pause pauses reading and returns its positions: the minimum ends that the newest sequence may
+// get.
 func (c *control) Pause(ctx context.Context) (stream.Positions, error) {
 	for {
 		c.mu.Lock()
@@ -301,7 +302,7 @@ func notPausable(s chat.State) error {
 	return fault.Conflict("Cannot pause task as it is currently in state[%s]. Pausable states are [READING, PAUSED].", s)
 }
 
-// Resume ends a pause, but not while ends are being set.
+// Resume ends a pause, except while ends are being set.
 func (c *control) Resume() {
 	c.cutting.Lock()
 	defer c.cutting.Unlock()
@@ -315,8 +316,8 @@ func (c *control) resume() {
 	c.changeLocked()
 }
 
-// SetEnds closes the newest sequence at ends, and opens the next one there unless the task is to
-// finish.
+// SetEnds closes the newest sequence at ends, and opens the next sequence there unless the task
+// finishes.
 func (c *control) SetEnds(ctx context.Context, ends stream.Positions, finish bool) error {
 	c.cutting.Lock()
 	defer c.cutting.Unlock()
@@ -393,7 +394,7 @@ func (c *control) cut(ctx context.Context, ends stream.Positions, finish bool) e
 	return nil
 }
 
-// Stop ends the task.
+// Stop stops the task.
 func (c *control) Stop(publish bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -424,7 +425,7 @@ func (c *control) during(class, message string, ofStream bool) func() {
 	}
 }
 
-// Status is what a supervisor asks for.
+// Status returns the status for the supervisor.
 func (c *control) Status() chat.Status {
 	c.mu.Lock()
 	defer c.mu.Unlock()

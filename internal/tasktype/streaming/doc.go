@@ -1,9 +1,11 @@
-// Package streaming gives the tasks that read streams: index_kafka, index_kinesis and index_push.
+// Package streaming implements the tasks that read streams: index_kafka, index_kinesis and
+// index_push.
 //
-// The central types are Kind, the kind of these tasks, and Running, those of this process, by
-// which supervisors steer them (package stream/chat). A task reads assigned partitions of a
-// stream.Source, has a Maker make rows of the records, and puts these into segments that grow
-// (package live), where queries find them at once. What is read is cut into sequences:
+// The central types are Kind, the kind of these tasks, and Running, the tasks of this process,
+// through which supervisors control them (package stream/chat). A task reads assigned partitions of
+// a stream.Source, converts the records into rows with a Maker, and appends the rows to live
+// segments (package live), where queries see them immediately. The records are divided into
+// sequences:
 //
 //	partition 0   |---- sequence 0 ----|------ sequence 1 ------|--- sequence 2 ...
 //	partition 1   |------ sequence 0 ------|- sequence 1 -|-------- sequence 2 ...
@@ -14,31 +16,34 @@
 //	                           ──► segments used, offsets from its start to its end: one transaction
 //	                           ──► served until Historicals have it
 //
-// What holds:
+// Invariants:
 //
-//	S1. A position moves only with the rows before it in live segments, and offsets are
-//	    committed only with the segments that have the rows before them. A record counts once
-//	    whatever is lost.
-//	S2. Sequences of a group are cut alike in all replicas, and a segment's id follows from the
-//	    name of its sequence and its time chunk. Of equal publications the first one counts, the
-//	    others succeed by it.
-//	S3. A sequence is published if what is stored ends where it begins, or nothing is stored of a
-//	    partition and no task was to publish of it before. If less is stored, it waits; if more,
-//	    another task was before it, and the task fails: its records are read again by who follows.
-//	S4. A change of the sequences is on disk before anybody is told of it: a later run of the
-//	    task cuts as the earlier one did.
-//	S5. Reading stops for nothing but a pause of the supervisor's, and want of memory, of a
-//	    lock, or of an id. It goes on while rows are written to disk, and while sequences are
-//	    published.
-//	S6. No row is given up because memory or disk are short: the task waits, and its status says
-//	    so.
+//	S1. A position advances only when the rows before it are in live segments, and offsets are
+//	    committed only together with the segments that contain the rows before them. A record
+//	    counts once whatever is lost.
+//	S2. All replicas of a group divide sequences alike, and the id of a segment follows from the
+//	    name of its sequence and its time chunk. The first of equal publications counts, and the
+//	    others succeed with it.
+//	    The ids also tell queries which live rows are published. Segments of different sequences
+//	    are therefore merged only after both are used, by compaction.
+//	S3. A sequence is published if the stored offsets end where it begins, or if the store has no
+//	    offset of a partition and no task had to publish it before. If the stored offset is
+//	    smaller, the task waits. If it is greater, another task was faster, and the task fails: its
+//	    successor reads the records again.
+//	S4. A change of the sequences is on disk before it is announced: a later run of the task
+//	    divides the records as the earlier run did.
+//	S5. Reading stops only if the supervisor pauses it, or if memory, a lock or an id is not
+//	    available. It continues while rows are written to disk and while sequences are published.
+//	S6. No row is dropped because memory or disk space is short: the task waits, and its status
+//	    says so.
 //
-//	control.go, sequence.go   where reading is, pauses, ends
+//	control.go, sequence.go   positions, pauses, ends
 //	run.go, read.go           the life of a run; the loop that reads
 //	chunk.go, persist.go      segments of time chunks; rows from memory to disk
-//	publish.go                one transaction a sequence, and what its outcomes mean
-//	stats.go, report.go, letters.go   what is told of a task
+//	locks.go                  release of the locks of time chunks
+//	publish.go                one transaction per sequence, and its outcomes
+//	stats.go, report.go, letters.go   status and reports of a task
 //
-// Deliberately elsewhere: what records mean (package intake), what queries see of live segments
-// (package live), when tasks are made and where they begin (package overlord/streams).
+// Deliberately elsewhere: the meaning of records (package intake), queries over live segments
+// (package live), creation of tasks and their start positions (package overlord/streams).
 package streaming

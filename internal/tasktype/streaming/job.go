@@ -10,11 +10,11 @@ import (
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/ingest/spec"
-	"github.com/hengedb/henge/internal/metastore"
 	"github.com/hengedb/henge/internal/querycontext"
 	"github.com/hengedb/henge/internal/stream"
 	"github.com/hengedb/henge/internal/stream/chat"
 	"github.com/hengedb/henge/internal/task"
+	"github.com/hengedb/henge/internal/tasklock"
 )
 
 // job is what a task is to do.
@@ -26,7 +26,7 @@ type job struct {
 	spec        *spec.StreamTuning
 	tuning      tuning
 	// lock is the type of the locks that the task takes.
-	lock metastore.LockType
+	lock tasklock.Type
 	// shown is the context as the report shows it.
 	shown json.RawMessage
 }
@@ -42,6 +42,7 @@ type tuning struct {
 	maxParseErrors     int64
 	savedParseErrors   int
 	logParseErrors     bool
+	releaseLocks       bool
 }
 
 // parse reads a task.
@@ -76,7 +77,7 @@ func tuningOf(t *spec.StreamTuning) tuning {
 		maxRowsInMemory: t.MaxRowsInMemory, maxBytesInMemory: t.MaxBytesInMemory, maxRowsPerSegment: t.MaxRowsPerSegment,
 		maxTotalRows: t.MaxTotalRows, persistPeriod: millis(t.PersistPeriod), handoffPeriod: millis(t.HandoffPeriod),
 		handoffTimeout: millis(t.HandoffTimeout), resetAutomatically: t.ResetAutomatically, maxParseErrors: t.MaxParseErrors,
-		savedParseErrors: int(t.SavedParseErrors), logParseErrors: t.LogParseErrors,
+		savedParseErrors: int(t.SavedParseErrors), logParseErrors: t.LogParseErrors, releaseLocks: t.ReleaseLocks,
 	}
 }
 
@@ -87,7 +88,7 @@ func millis(n int64) time.Duration {
 
 // lockOf returns the type of the locks that a context asks for. Tasks of one supervisor share a
 // lock of any type.
-func lockOf(text json.RawMessage) (metastore.LockType, error) {
+func lockOf(text json.RawMessage) (tasklock.Type, error) {
 	given := map[string]any{}
 	if len(text) > 0 {
 		if err := json.Unmarshal(text, &given); err != nil {
@@ -101,15 +102,15 @@ func lockOf(text json.RawMessage) (metastore.LockType, error) {
 	}
 	switch {
 	case concurrent:
-		return metastore.Append, nil
-	case kind == string(metastore.Replace):
+		return tasklock.Append, nil
+	case kind == string(tasklock.Replace):
 		return "", fault.InvalidInput("A task that reads a stream appends rows; [taskLockType] can't be [%s]", kind)
 	case kind != "":
-		return metastore.LockType(kind), nil
+		return tasklock.Type(kind), nil
 	case shared:
-		return metastore.Shared, nil
+		return tasklock.Shared, nil
 	}
-	return metastore.Exclusive, nil
+	return tasklock.Exclusive, nil
 }
 
 // streamName names what is read in stored offsets.

@@ -5,15 +5,18 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"strings"
 	"testing"
 
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/ingest"
 	"github.com/hengedb/henge/internal/stream"
 	"github.com/hengedb/henge/internal/stream/kafka"
+	"github.com/hengedb/henge/internal/stream/shared"
 	"github.com/hengedb/henge/internal/tasktype/streaming/intake"
 )
 
@@ -29,10 +32,12 @@ func ofKafka(t *testing.T, w *world) *kgo.Client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.kind.o.Source = func(_ context.Context, config stream.Config) (stream.Source, error) {
+	sources := shared.New(func(_ context.Context, config stream.Config) (stream.Source, error) {
 		config.Properties = map[string]json.RawMessage{"bootstrap.servers": servers}
 		return kafka.Open(config, nil, nil)
-	}
+	}, clock.System(), slog.New(slog.DiscardHandler))
+	t.Cleanup(sources.Close)
+	w.kind.o.Source = sources.Open
 	w.kind.o.Maker = func(o MakerOptions) (Maker, error) {
 		format, err := ingest.ParseFormat(o.IO.Format)
 		if err != nil {

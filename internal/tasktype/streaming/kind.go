@@ -18,7 +18,7 @@ import (
 	"github.com/hengedb/henge/internal/tasktype/streaming/intake"
 )
 
-// Types are the types of tasks that read streams.
+// Types returns the types of tasks that read streams.
 func Types() []string {
 	out := make([]string, len(spec.StreamTypes))
 	for i, kind := range spec.StreamTypes {
@@ -27,36 +27,36 @@ func Types() []string {
 	return out
 }
 
-// Options are what the tasks work with.
+// Options are the dependencies of the tasks.
 type Options struct {
 	*tasktype.Env
-	// Running are told which tasks run.
+	// Running registers the running tasks.
 	Running *Running
-	// Segments holds the rows that were not published yet.
+	// Segments stores the rows that were not published yet.
 	Segments Segments
-	// Source opens a stream. Several tasks of one stream may get the same.
+	// Source opens a stream. Several tasks that read the same stream may share one.
 	Source func(ctx context.Context, config stream.Config) (stream.Source, error)
-	// Maker returns what makes rows of records.
+	// Maker returns the Maker that converts records to rows.
 	Maker func(o MakerOptions) (Maker, error)
-	// Overlord is asked for checkpoints; nil: tasks have no supervisor and decide by themselves.
+	// Overlord handles checkpoints; nil: tasks have no supervisor and decide by themselves.
 	Overlord chat.Overlord
 }
 
-// MakerOptions are what a Maker of a task works with.
+// MakerOptions are the dependencies of the Maker of a task.
 type MakerOptions struct {
 	Schema *spec.DataSchema
 	Tuning *spec.StreamTuning
 	IO     *chat.TaskIO
-	// OnBad is told of each record that is no row, or not wholly one.
+	// OnBad is called with each record that is not a row, or only in part.
 	OnBad func(b *intake.BadRow) error
-	// Name says whose rows they are.
+	// Name names the owner of the rows.
 	Name string
 }
 
 // Kind is the kind of task that reads a stream.
 type Kind struct{ o Options }
 
-// New returns the kind of task, which is the same for all types of streams.
+// New returns the task kind, which is the same for all types of streams.
 func New(o Options) *Kind {
 	o.Files.AddLive(o.Running.liveReport)
 	o.Files.AddDeadLetters(o.Running.deadLetters)
@@ -66,10 +66,10 @@ func New(o Options) *Kind {
 // DefaultPriority implements task.Prioritizer.
 func (*Kind) DefaultPriority() int { return 75 }
 
-// Apart implements task.Standing: replicas read in different workers.
+// Apart implements task.Standing. Replicas run on different workers.
 func (*Kind) Apart(t *task.Task) string { return sequenceOf(t) }
 
-// Allocator implements task.Allocating: replicas share the ids of segments.
+// Allocator implements task.Allocating. Replicas share the ids of segments.
 func (*Kind) Allocator(t *task.Task) string { return sequenceOf(t) }
 
 // Complete implements task.Completer.
@@ -86,7 +86,7 @@ func (*Kind) Complete(fields map[string]json.RawMessage) error {
 	return err
 }
 
-// Prepare implements task.Kind: locks are taken with the first rows of a time chunk.
+// Prepare implements task.Kind. Locks are taken with the first rows of a time chunk.
 func (*Kind) Prepare(context.Context, *task.Task) (bool, error) { return true, nil }
 
 // Release implements task.Kind.
@@ -122,7 +122,7 @@ func (k *Kind) end(ctx context.Context, r *run, failure error) error {
 	r.stats.tell(r, r.clock.Now())
 	kept, err := r.letters.keep(last, k.o.Files, r.task.ID)
 	if err != nil { // rows are published all the same
-		r.log.WarnContext(last, "records that could not be read are not kept", "error", err)
+		r.log.WarnContext(last, "failed to keep unreadable records", "error", err)
 	}
 	report, err := r.report(failure, kept)
 	if err == nil {
@@ -138,7 +138,7 @@ type Running struct {
 	runs map[string]*run
 }
 
-// NewRunning starts without tasks.
+// NewRunning returns Running without tasks.
 func NewRunning() *Running { return &Running{runs: map[string]*run{}} }
 
 func (t *Running) add(id string, r *run) {
@@ -169,7 +169,7 @@ func (t *Running) Find(id string) chat.Task {
 	return nil
 }
 
-// Report returns the report of a running task, and false if there is none.
+// Report returns the report of a running task, or false if the task does not run here.
 func (t *Running) Report(id string) (json.RawMessage, bool) {
 	text := t.liveReport(id, false)
 	return text, text != nil
@@ -189,5 +189,5 @@ func (t *Running) deadLetters(id string) (io.ReadCloser, error) {
 	return nil, nil
 }
 
-// RowStats shows the counters of a task.
+// RowStats returns the counters of a task in the form of reports.
 func (*Running) RowStats(s chat.Stats) any { return rowStats(s) }

@@ -12,7 +12,7 @@ type liveSegments struct{ set *live.Set }
 
 // Open implements Segments.
 func (l liveSegments) Open(o SegmentOptions) (Segment, error) {
-	g, err := l.set.Open(live.SegmentOptions{ID: o.ID, Shard: o.Shard, TaskID: o.TaskID, Segment: o.Write})
+	g, err := l.set.Open(live.SegmentOptions{ID: o.ID, Shard: o.Shard, TaskID: o.TaskID, Priority: o.Priority, Segment: o.Write})
 	if err != nil {
 		return nil, err
 	}

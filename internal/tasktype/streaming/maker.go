@@ -9,7 +9,8 @@ import (
 	"github.com/hengedb/henge/internal/tasktype/streaming/intake"
 )
 
-// Makers returns what makes the Makers of tasks, which compute transforms in what env gives.
+// Makers returns the constructor of the Makers of tasks. Makers compute transforms in the
+// environment env.
 func Makers(env *tasktype.Env) func(o MakerOptions) (Maker, error) {
 	return func(o MakerOptions) (Maker, error) {
 		if len(o.IO.Format) == 0 {

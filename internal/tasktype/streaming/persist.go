@@ -58,7 +58,7 @@ func (r *run) cutHere(ctx context.Context, s *sequence) error {
 	if r.o.Overlord == nil {
 		return r.ctl.cutHere(ctx)
 	}
-	r.log.InfoContext(ctx, "asking for a checkpoint", "sequence", s.name)
+	r.log.InfoContext(ctx, "requesting a checkpoint", "sequence", s.name)
 	r.asking = true
 	r.askCheckpoint(ctx)
 	return nil

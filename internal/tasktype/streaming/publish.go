@@ -15,10 +15,11 @@ import (
 	"github.com/hengedb/henge/internal/msq"
 	"github.com/hengedb/henge/internal/segment"
 	"github.com/hengedb/henge/internal/stream"
+	"github.com/hengedb/henge/internal/tasklock"
 	"github.com/hengedb/henge/internal/timeline"
 )
 
-// The steps of publishing a sequence, in their order, as Env.FaultPoint sees them.
+// The steps of publishing a sequence, in order, as Env.FaultPoint sees them.
 const (
 	stepMerged    = "stream-1-merged"    // a segment of the sequence is a file
 	stepPushed    = "stream-2-pushed"    // the files are in deep storage
@@ -28,7 +29,7 @@ const (
 	stepLoaded    = "stream-6-loaded"    // Historicals have the segments, or were waited for long enough
 )
 
-// PublishSteps are the names of the steps, in their order.
+// PublishSteps returns the names of the steps, in order.
 func PublishSteps() []string {
 	return []string{stepMerged, stepPushed, stepAsked, stepAnswered, stepCommitted, stepLoaded}
 }
@@ -36,7 +37,7 @@ func PublishSteps() []string {
 // waitForTurn is how often a task looks whether the sequence before its own is published.
 const waitForTurn = 50 * time.Millisecond
 
-// errAhead is why a sequence can't be published yet, errBehind why it never can.
+// errAhead means that a sequence can't be published yet, errBehind that it can never be published.
 var (
 	errAhead  = errors.New("ahead of what is published")
 	errBehind = errors.New("behind what is published")
@@ -183,7 +184,7 @@ func (r *run) untilThere(ctx context.Context, class string, do func() error) err
 		}
 		if done == nil {
 			done = r.ctl.during(class, messageOf(err), false)
-			r.log.WarnContext(ctx, "publishing waits", "for", class, "error", err)
+			r.log.WarnContext(ctx, "publishing is delayed", "for", class, "error", err)
 		}
 		if err := r.clock.Sleep(ctx, rest); err != nil {
 			return context.Cause(ctx)
@@ -206,7 +207,7 @@ func (r *run) drop(ctx context.Context, segments []*timeline.Segment) {
 			err = r.o.Deep.Delete(context.WithoutCancel(ctx), key)
 		}
 		if err != nil {
-			r.log.WarnContext(ctx, "a file that was not published could not be deleted", "segment", s.ID.String(), "error", err)
+			r.log.WarnContext(ctx, "failed to delete an unpublished file", "segment", s.ID.String(), "error", err)
 		}
 	}
 }
@@ -223,7 +224,7 @@ func (r *run) commit(ctx context.Context, s *sequence, segments []*timeline.Segm
 			return r.next(s, stored)
 		}},
 	}
-	if r.job.lock == metastore.Append {
+	if r.job.lock == tasklock.Append {
 		p.Action = metastore.PublishAppend
 	}
 	var out metastore.Published
@@ -377,6 +378,9 @@ func (r *run) handOff(ctx context.Context, s *sequence, p metastore.Published) e
 		r.close(c)
 	}
 	r.ctl.forget(s)
+	if err == nil && r.job.tuning.releaseLocks {
+		r.releaseLocks(ctx, s)
+	}
 	return nil
 }
 
@@ -396,7 +400,7 @@ func (r *run) awaitLoad(ctx context.Context, p metastore.Published) error {
 		if err == nil || ctx.Err() != nil {
 			return err
 		}
-		r.log.WarnContext(ctx, "whether segments are loaded is not known; retrying", "error", err)
+		r.log.WarnContext(ctx, "failed to check whether segments are loaded; retrying", "error", err)
 		if err := r.clock.Sleep(ctx, rest); err != nil {
 			return err
 		}

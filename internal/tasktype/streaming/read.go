@@ -152,7 +152,7 @@ func (r *run) unreachable(ctx context.Context, err error, rest *time.Duration) e
 func (r *run) rests(ctx context.Context, rest *time.Duration, during func() func(), err error) error {
 	r.reached()
 	r.stuck = during()
-	r.log.WarnContext(ctx, "reading has to wait; retrying", "error", err)
+	r.log.WarnContext(ctx, "reading failed; retrying", "error", err)
 	wait := *rest
 	*rest = min(2**rest, longestRest)
 	for wait > 0 {
@@ -265,6 +265,6 @@ func (r *run) askCheckpoint(ctx context.Context) {
 	}
 	s, _ := r.ctl.latest()
 	if err := r.o.Overlord.Checkpoint(ctx, r.job.supervisor, r.job.io.Group, s.starts); err != nil && ctx.Err() == nil {
-		r.log.WarnContext(ctx, "the supervisor can't be asked for a checkpoint; retrying", "error", err)
+		r.log.WarnContext(ctx, "failed to request a checkpoint; retrying", "error", err)
 	}
 }

@@ -47,6 +47,7 @@ type run struct {
 	source  stream.Source
 	maker   Maker
 
+	locks      lockUse
 	persisting chan struct{}  // holds one while rows are written to disk
 	closing    chan *sequence // sequences that were read
 

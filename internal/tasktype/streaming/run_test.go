@@ -16,6 +16,7 @@ import (
 	"github.com/hengedb/henge/internal/metastore"
 	"github.com/hengedb/henge/internal/segment"
 	"github.com/hengedb/henge/internal/stream"
+	"github.com/hengedb/henge/internal/tasklock"
 	"github.com/hengedb/henge/internal/vector"
 )
 
@@ -320,9 +321,9 @@ func TestAReplacementRunsWhileRowsAreRead(t *testing.T) {
 	task, done := w.start(g)
 	w.caughtUp(task.ID)
 	chunk := hourOf(t, hours(1)(0))
-	owner := metastore.LockOwner{TaskID: "replace", GroupID: "replace", Priority: 50}
-	lock, granted, err := w.store.TryLock(t.Context(), metastore.LockRequest{Owner: owner, DataSource: "d", Interval: chunk,
-		Type: metastore.Replace})
+	owner := tasklock.Owner{TaskID: "replace", GroupID: "replace", Priority: 50}
+	lock, granted, err := w.store.TryLock(t.Context(), metastore.LockRequest{Request: tasklock.Request{Owner: owner, DataSource: "d", Interval: chunk,
+		Type: tasklock.Replace}})
 	if err != nil || !granted {
 		t.Fatalf("the lock of the replacement: %t, %v", granted, err)
 	}
@@ -350,8 +351,8 @@ func TestAReplacementRunsWhileRowsAreRead(t *testing.T) {
 func TestAChunkThatAnotherTaskHasLockedIsWaitedFor(t *testing.T) {
 	w := newWorld(t, 1)
 	chunk := hourOf(t, hours(1)(0))
-	owner := metastore.LockOwner{TaskID: "other", GroupID: "other", Priority: 90}
-	request := metastore.LockRequest{Owner: owner, DataSource: "d", Interval: chunk, Type: metastore.Exclusive}
+	owner := tasklock.Owner{TaskID: "other", GroupID: "other", Priority: 90}
+	request := metastore.LockRequest{Request: tasklock.Request{Owner: owner, DataSource: "d", Interval: chunk, Type: tasklock.Exclusive}}
 	if _, granted, err := w.store.TryLock(t.Context(), request); err != nil || !granted {
 		t.Fatalf("%t, %v", granted, err)
 	}
@@ -461,5 +462,52 @@ func TestALimitOfRowsBringsCheckpoints(t *testing.T) {
 	segments, err := w.store.UsedSegments(t.Context(), "d")
 	if err != nil || len(segments) != 4 {
 		t.Errorf("[%d] segments, %v", len(segments), err)
+	}
+}
+
+// TestLocksAreReleasedWhenTheirChunkIsHandedOff: where the specification says so, others may lock a
+// time chunk as soon as Historicals have what was read of it, and not while rows of it are read.
+func TestLocksAreReleasedWhenTheirChunkIsHandedOff(t *testing.T) {
+	for _, release := range []bool{true, false} {
+		w := newWorld(t, 1)
+		w.tuning["releaseLocksOnHandoff"] = release
+		w.topic.produce(0, 20, hours(2))
+		g := w.newGroup()
+		task, done := w.start(g)
+		w.caughtUp(task.ID)
+		locked := func() (n int) {
+			locks, err := w.store.Locks(t.Context(), "d")
+			if err != nil {
+				t.Fatal(err)
+			}
+			return len(locks)
+		}
+		if n := locked(); n != 2 {
+			t.Fatalf("[%d] chunks are locked, want 2", n)
+		}
+		first := hours(2)(0)
+		if _, err := w.rollOver(g, false, task.ID); err != nil {
+			t.Fatal(err)
+		}
+		w.topic.produce(20, 40, func(int) int64 { return first }) // the next sequence has the first chunk only
+		w.caughtUp(task.ID)
+		r := w.running.find(task.ID)
+		w.wait("the first sequence is handed off", func() bool { return len(r.ctl.everything()) == 1 })
+		if release {
+			w.wait("the lock of the second chunk is released", func() bool { return locked() == 1 })
+			locks, err := w.store.Locks(t.Context(), "d")
+			if err != nil || len(locks) != 1 || locks[0].Interval != hourOf(t, first) {
+				t.Errorf("locks %+v, %v", locks, err)
+			}
+		} else if n := locked(); n != 2 {
+			t.Errorf("[%d] chunks are locked, want 2", n)
+		}
+		if _, err := w.rollOver(g, true, task.ID); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+		w.once("published", w.publishedIDs(), 40)
 	}
 }

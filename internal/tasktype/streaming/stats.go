@@ -15,23 +15,23 @@ import (
 // stats count what a task read.
 type stats struct {
 	clock func() time.Time
-	// Of the goroutine that reads: the greatest time of a row, and when metrics were told last.
+	// Of the goroutine that reads: the greatest time of a row, and when metrics were reported last.
 	latest   int64
-	gap      int64 // the greatest between a row and when it came, since that was told
+	gap      int64 // the greatest between a row and when it came, since that was reported
 	measured time.Time
 
 	mu struct {
 		sync.Mutex
-		totals     chat.Counters
-		thrownAway map[string]int64
-		records    map[stream.Partition]int64
-		rates      [3]average
-		ticked     time.Time
-		segments   int
-		available  bool
-		waited     time.Duration
-		told       chat.Counters
-		toldWhy    map[string]int64
+		totals      chat.Counters
+		thrownAway  map[string]int64
+		records     map[stream.Partition]int64
+		rates       [3]average
+		ticked      time.Time
+		segments    int
+		available   bool
+		waited      time.Duration
+		reported    chat.Counters
+		reportedWhy map[string]int64
 	}
 }
 
@@ -48,7 +48,7 @@ type average struct {
 
 func newStats(now func() time.Time) *stats {
 	s := &stats{clock: now, latest: math.MinInt64, gap: math.MinInt64, measured: now()}
-	s.mu.thrownAway, s.mu.records, s.mu.toldWhy = map[string]int64{}, map[stream.Partition]int64{}, map[string]int64{}
+	s.mu.thrownAway, s.mu.records, s.mu.reportedWhy = map[string]int64{}, map[stream.Partition]int64{}, map[string]int64{}
 	s.mu.rates = [3]average{{minutes: 1}, {minutes: 5}, {minutes: 15}}
 	s.mu.ticked, s.mu.available = now(), true
 	return s
@@ -135,7 +135,7 @@ func (s *stats) snapshot() chat.Stats {
 	return out
 }
 
-// measureEvery is how often metrics of what was read are told.
+// measureEvery is how often metrics of what was read are reported.
 const measureEvery = 10 * time.Second
 
 // measure tells the metrics of what was read, now and then.
@@ -149,12 +149,12 @@ func (s *stats) measure(r *run, now time.Time) {
 // tell tells the metrics of what was read since it last did.
 func (s *stats) tell(r *run, now time.Time) {
 	s.mu.Lock()
-	more := plus(s.mu.totals, -1, s.mu.told)
+	more := plus(s.mu.totals, -1, s.mu.reported)
 	why := map[string]int64{}
 	for reason, n := range s.mu.thrownAway {
-		why[reason] = n - s.mu.toldWhy[reason]
+		why[reason] = n - s.mu.reportedWhy[reason]
 	}
-	s.mu.told, s.mu.toldWhy = s.mu.totals, maps.Clone(s.mu.thrownAway)
+	s.mu.reported, s.mu.reportedWhy = s.mu.totals, maps.Clone(s.mu.thrownAway)
 	s.mu.Unlock()
 	r.meter.Count(r.measured("ingest/events/processed"), more.Processed)
 	r.meter.Count(r.measured("ingest/events/processedWithError"), more.ProcessedWithError)

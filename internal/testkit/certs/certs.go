@@ -1,5 +1,5 @@
-// Package certs makes authorities and certificates for tests, and writes them in the formats that
-// stores may have.
+// Package certs creates authorities and certificates for tests, and writes them in all supported
+// formats of key stores.
 package certs
 
 import (

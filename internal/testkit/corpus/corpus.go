@@ -1,9 +1,9 @@
-// Package corpus compares answers of a running server with the recorded answers of the reference
-// system to thousands of SQL statements, one statement a line.
+// Package corpus compares the results of a running server with the recorded results of Apache Druid
+// for thousands of SQL statements, one statement per line.
 //
-// The central types are Record, one recorded statement, and Compare, which knows how answers may
-// differ: numbers to nine digits, JSON text as JSON, errors by status, category and code. Which
-// statements are not answered yet is listed by the tests that use it.
+// The central types are Record, one recorded statement, and Compare, which defines the permitted
+// differences: numbers are compared to nine digits, JSON text as JSON, errors by status, category
+// and code. The tests that use it list the statements that are not supported yet.
 package corpus
 
 import (
@@ -38,7 +38,7 @@ type Record struct {
 	Topic string `json:"-"`
 }
 
-// RecordedError is what the reference answered instead of rows.
+// RecordedError is what Druid answered instead of rows.
 type RecordedError struct {
 	Status    int             `json:"status"`
 	Body      json.RawMessage `json:"body"`

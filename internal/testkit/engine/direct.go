@@ -49,11 +49,12 @@ type Options struct {
 	TextRoom int64
 	// Disk counts what is spilled; nil: nobody wants to know.
 	Disk *budget.Budget
-	// LargeSide is from how many rows on the smaller side of a join is too large to be sent, 0: the
+	// BroadcastRowLimit is the number of rows from which the smaller side of a join is not broadcast,
+	// 0: the default.
+	BroadcastRowLimit float64
+	// SemiJoinMinRows is the number of rows from which a scan is reduced by the keys of a join, 0: the
 	// default.
-	LargeSide float64
-	// ReducedScan is from how many rows on a scan is read by the keys of a join, 0: the default.
-	ReducedScan float64
+	SemiJoinMinRows float64
 	// RulesOff names rewrite rules that are not applied.
 	RulesOff []string
 	// Kept keeps the groups of single segments, and answers from what was kept: each statement is run
@@ -87,14 +88,14 @@ func newBroker(t testing.TB, s *Store, o Options) *broker.Broker {
 	})
 	options := broker.Options{
 		Threads: o.Threads, BatchRows: o.BatchRows, Memory: budget.Root(o.MemoryBytes), Spill: spill, Lookups: s.lookups,
-		LargeSide: o.LargeSide, ReducedScan: o.ReducedScan, Clock: s.clock, Log: s.log,
+		BroadcastRowLimit: o.BroadcastRowLimit, SemiJoinMinRows: o.SemiJoinMinRows, Clock: s.clock, Log: s.log,
 	}
 	if o.Kept {
 		options.Segments = exec.SegmentCache{
 			Use: true, Populate: true, MaxEntry: 1 << 20,
 			Rows: exec.NewRowCache(exec.RowCacheOptions{MaxBytes: cmp.Or(o.KeptBytes, 64<<20), Memory: budget.Root(0)}),
 		}
-		options.Far = options.Segments
+		options.Remote = options.Segments
 	}
 	if o.Servers > 0 {
 		servers := startServers(t, s, o)

@@ -141,7 +141,7 @@ func (s *Store) write(ctx context.Context, table *fixture.Table, lo, hi int, id 
 	info := reader.Info()
 	return &timeline.Segment{
 		ID: id, Shard: timeline.Numbered{Partition: id.Partition, Core: core}, Schema: timeline.NewSchema(columns), File: path,
-		Size: info.Size, Rows: int64(info.Rows), BinaryVersion: timeline.BinaryVersion,
+		Size: info.Size, Rows: int64(info.Rows), Times: info.Times(), BinaryVersion: timeline.BinaryVersion,
 	}, nil
 }
 

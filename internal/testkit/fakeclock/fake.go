@@ -1,4 +1,4 @@
-// Package fakeclock gives a clock for tests that a test moves by hand.
+// Package fakeclock provides a clock that tests set.
 //
 // The central type is Clock, a clock.Clock that stands still until Advance or Set moves it.
 package fakeclock

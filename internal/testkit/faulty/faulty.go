@@ -1,5 +1,5 @@
 // Package faulty wraps a deepstore.Store so that its operations fail at random, from a seed, or at
-// one chosen call. It is for tests of everything that stores or fetches files.
+// one chosen call. Tests of code that stores or fetches files use it.
 package faulty
 
 import (

@@ -1,10 +1,9 @@
-// Package golden replays recorded HTTP exchanges of the reference system against a running server
-// and compares what comes back with the recording, under its masks.
+// Package golden replays recorded HTTP exchanges of Apache Druid against a running server and
+// compares the responses with the recording, under its masks.
 //
-// The central type is Player. It keeps the values that exchanges capture (task ids), fills them
-// into later requests, waits for work that the recording waited for, and says of each exchange
-// whether the answer fits. Which differences are wanted is not decided here: the tests that use it
-// list them, with reasons.
+// The central type is Player. It stores the values that exchanges capture (task ids), inserts them
+// into later requests, waits wherever the recording waited, and reports for each exchange whether
+// the response matches. The tests that use it list the intended differences, with reasons.
 package golden
 
 import (

@@ -50,7 +50,7 @@ func newWorld(t *testing.T, seed uint64) *world {
 	r := rand.New(rand.NewPCG(seed, 1))
 	w.options = engine.Options{BatchRows: r.IntN(8), Threads: r.IntN(4), SegmentRows: r.IntN(12), Reprint: r.IntN(4) == 0,
 		Kept: r.IntN(4) == 0, Live: r.IntN(4) == 0,
-		LargeSide: float64(r.IntN(2)), ReducedScan: float64(r.IntN(2))}
+		BroadcastRowLimit: float64(r.IntN(2)), SemiJoinMinRows: float64(r.IntN(2))}
 	if r.IntN(4) == 0 {
 		w.options.MemoryBytes = 64 << 10
 	}

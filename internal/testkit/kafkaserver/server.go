@@ -255,8 +255,8 @@ func (s *Server) Begin() error {
 		close(ended)
 	}(s.ended)
 	for range 600 {
-		if conn, err := net.Dial("tcp", s.Address("SASL_SSL")); err == nil {
-			return conn.Close()
+		if s.answers() {
+			return nil
 		}
 		select {
 		case <-s.ended:
@@ -270,6 +270,18 @@ func (s *Server) Begin() error {
 	}
 	s.Kill()
 	return errors.New("Kafka does not answer within a minute")
+}
+
+// answers reports whether all listeners are open: they open one after the other.
+func (s *Server) answers() bool {
+	for _, name := range Listeners {
+		conn, err := net.Dial("tcp", s.Address(name))
+		if err != nil {
+			return false
+		}
+		_ = conn.Close() // nothing was sent
+	}
+	return true
 }
 
 // Stop ends it kindly; Kill at once. Begin starts it again.

@@ -1,5 +1,5 @@
-// Package kdc runs a real server of Kerberos tickets for a test, MIT's, where it is installed. It
-// listens on loopback only and ends with the test.
+// Package kdc runs MIT's Kerberos server for a test, if it is installed. The server listens on
+// loopback only and ends with the test.
 package kdc
 
 import (

@@ -1,5 +1,5 @@
-// Package kinesalite runs a server of the interface of Amazon Kinesis for the tests of a package,
-// where Node and its package manager are installed. It is reachable over loopback only and does not
+// Package kinesalite runs a server with the interface of Amazon Kinesis for the tests of a package,
+// if Node and its package manager are installed. It is reachable over loopback only and does not
 // outlive the tests.
 package kinesalite
 

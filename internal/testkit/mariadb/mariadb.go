@@ -1,5 +1,5 @@
-// Package mariadb runs a MariaDB for the tests of a package, where one is installed. It is
-// reachable over loopback only and does not outlive the tests.
+// Package mariadb runs a MariaDB for the tests of a package, if one is installed. It is reachable
+// over loopback only and does not outlive the tests.
 package mariadb
 
 import (

@@ -1,5 +1,5 @@
-// Package maven fetches the jars that tests run, into a folder that is kept, where Java and Maven
-// are installed.
+// Package maven downloads the jars that tests run into a permanent folder, if Java and Maven are
+// installed.
 package maven
 
 import (

@@ -1,6 +1,6 @@
-// Package oidcprovider runs a real provider of OpenID Connect for a test, where Node and its
-// package manager are installed, and logs users in there as a browser would. It is reachable over
-// loopback only and does not outlive the test.
+// Package oidcprovider runs a real OpenID Connect provider for a test, if Node and its package
+// manager are installed, and logs users in as a browser would. It is reachable over loopback only
+// and does not outlive the test.
 package oidcprovider
 
 import (
@@ -108,20 +108,30 @@ func Start(t testing.TB, redirect string) string {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = cmd.Wait() // what it printed says more
+	}()
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill() // it keeps nothing
-		_ = cmd.Wait()
+		<-ended
 	})
-	for range 300 {
+	for range 600 {
 		if conn, err := net.Dial("tcp", "127.0.0.1:"+port); err == nil {
 			_ = conn.Close() // it was only looked for
 			return "http://127.0.0.1:" + port
+		}
+		select {
+		case <-ended:
+			t.Fatalf("oidc-provider ended: %s", out.String())
+		default:
 		}
 		if err := clock.System().Sleep(t.Context(), 100*time.Millisecond); err != nil {
 			t.Fatal(err)
 		}
 	}
-	t.Fatal("oidc-provider does not answer within 30 seconds")
+	t.Fatal("oidc-provider does not answer within a minute")
 	return ""
 }
 

@@ -4,6 +4,9 @@ import { Provider } from 'oidc-provider';
 const [port, redirect] = process.argv.slice(2);
 const roles = { ann: ['reader'] };
 const device = 'urn:ietf:params:oauth:grant-type:device_code';
+// Node 18, which Debian 12 has, lacks it.
+URL.parse ??= (url, base) => (URL.canParse(url, base) ? new URL(url, base) : null);
+
 const provider = new Provider(`http://127.0.0.1:${port}`, {
   clients: [
     {

@@ -412,7 +412,7 @@ func (g *portable) groups() string {
 	}
 	having := g.pick("", "", " HAVING COUNT(*) > 1", " HAVING MAX("+g.column("n")+") >= 2")
 	if having == "" && strings.Contains(group, "ROLLUP") {
-		having = " HAVING COUNT(*) > 0" // over no rows we give no total, as the reference does
+		having = " HAVING COUNT(*) > 0" // over no rows we give no total, as Druid does
 	}
 	return fmt.Sprintf("SELECT %s AS c0, %s AS c1, %s AS c2, COUNT(*) AS c3 FROM %s%s %s%s", keys[0], keys[1], calls, source, g.where(source), group, having)
 }

@@ -100,10 +100,10 @@ func options(r *rand.Rand) engine.Options {
 		o.TextRoom = 40 + r.Int64N(60)
 	}
 	if r.IntN(2) == 0 {
-		o.LargeSide = 1
+		o.BroadcastRowLimit = 1
 	}
 	if r.IntN(2) == 0 {
-		o.ReducedScan = 1
+		o.SemiJoinMinRows = 1
 	}
 	for _, rule := range plan.RuleNames() {
 		if r.IntN(4) == 0 {

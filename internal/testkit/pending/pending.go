@@ -1,9 +1,9 @@
-// Package pending keeps checked-in lists of what a test knows not to pass yet, such as recorded
-// answers that are not given so far.
+// Package pending reads checked-in lists of known failures of a test, such as recorded responses
+// that are not supported yet.
 //
 // The central type is List. A listed name may fail; a name that is not listed must pass; and a
-// listed name that passes fails the test until it is taken out, so that a list only shrinks. Used
-// by the tests that replay the reference system's answers.
+// listed name that passes fails the test until it is removed, so that a list only shrinks. Used by
+// the tests that replay Druid's answers.
 package pending
 
 import (

@@ -1,5 +1,5 @@
-// Package postgres runs a PostgreSQL for the tests of a package, where one is installed. It is
-// reachable over a socket in a directory of its own only, and does not outlive the tests.
+// Package postgres runs a PostgreSQL for the tests of a package, if one is installed. It is
+// reachable only over a socket in its own directory, and does not outlive the tests.
 package postgres
 
 import (
@@ -89,7 +89,7 @@ func install() *cluster {
 
 // control has the server started or stopped.
 func (s *cluster) control(action ...string) error {
-	options := fmt.Sprintf("-c listen_addresses='' -c unix_socket_directories='%s' -c fsync=off", s.directory)
+	options := fmt.Sprintf("-c listen_addresses='' -c unix_socket_directories='%s' -c fsync=off -c max_connections=400", s.directory)
 	arguments := []string{"-D", filepath.Join(s.directory, "data"), "-o", options, "-l", filepath.Join(s.directory, "log"), "-w"}
 	return s.run("pg_ctl", append(arguments, action...)...)
 }

@@ -1,11 +1,11 @@
-// Package powerloss makes images of a folder as a loss of power may leave it.
+// Package powerloss creates images of a folder in the states that a loss of power can leave.
 //
-// The central type is Disk, which follows what package durable has written to disk. Bytes that were
-// not synced may be lost, all or behind any point; names of a folder that was not synced since may
-// be missing, or stand for what they stood for before. Which of it happens says a seed.
+// The central type is Disk, which records what package durable has written to disk. Unsynced bytes
+// may be lost, all of them or from any position on. Names in a folder that was not synced may be
+// missing, or refer to their earlier files. A seed determines the outcome.
 //
-// SQLite syncs what it needs by itself: its files are what they are, but the name of the database
-// is the caller's to sync.
+// SQLite syncs its own files, so their contents are preserved; the caller syncs the name of the
+// database.
 package powerloss
 
 import (

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -44,6 +45,7 @@ type Cluster struct {
 	opened   []*postgres.Link
 	clock    clock.Clock
 	skew     time.Duration
+	lag      *Lag // of the process that is being started; nil: it has none
 }
 
 // Process is one process of a Cluster.
@@ -188,6 +190,17 @@ func (c *Cluster) StartInPlace(killed *Process) (*Process, error) {
 	return c.open(0, killed.Roles, ports)
 }
 
+// StartAgain adds a process with the roles and the data directory of one that was killed or
+// stopped.
+func (c *Cluster) StartAgain(ended *Process) *Process {
+	c.t.Helper()
+	p, err := c.openAt(ended.dir, 0, ended.Roles, nil)
+	if err != nil {
+		c.t.Fatalf("starting a process again: %v", err)
+	}
+	return p
+}
+
 // StartTwin adds a process whose data directory has the name of another one that runs, as if its
 // machine were a copy of that one's.
 func (c *Cluster) StartTwin(of *Process) *Process {
@@ -209,8 +222,11 @@ func (c *Cluster) dirOf(number int) string {
 
 // open starts a process; protocol 0 is this release's.
 func (c *Cluster) open(protocol int, roles, more []string) (*Process, error) {
-	p := &Process{Roles: roles, Addresses: map[string]string{}, number: len(c.Nodes)}
-	p.dir = c.dirOf(p.number)
+	return c.openAt(c.dirOf(len(c.Nodes)), protocol, roles, more)
+}
+
+func (c *Cluster) openAt(dir string, protocol int, roles, more []string) (*Process, error) {
+	p := &Process{Roles: roles, Addresses: map[string]string{}, number: len(c.Nodes), dir: dir}
 	flags := append(FreePorts(), "service.data.dir="+p.dir,
 		"service.storage.storageDirectory="+filepath.Join(c.dir, "deep"), "service.leader.leaseDuration=PT1S", "service.discovery.leaseDuration=PT2S",
 		"service.server.http.unannouncePropagationDelay=PT0S", "service.coordinator.startDelay=PT0S")
@@ -237,6 +253,9 @@ func (c *Cluster) open(protocol int, roles, more []string) (*Process, error) {
 	o := role.Options{
 		Settings: settings, Roles: names, Version: "test", Protocol: protocol, Store: c.store, Clock: skew(c.clock, wrong), Log: slog.New(slog.DiscardHandler), Dial: c.network.dial(p),
 		Security: c.security,
+	}
+	if c.lag != nil {
+		o.Follow = c.lag.follow
 	}
 	if p.link != nil {
 		o.Store, o.Deep = nil, func(s deepstore.Store) deepstore.Store { return slowStore{s, &p.slow} }
@@ -295,6 +314,27 @@ func (c *Cluster) Mute(p *Process) {
 	if err != nil {
 		c.t.Fatal(err)
 	}
+}
+
+// Setting returns a setting of the metastore.
+func (c *Cluster) Setting(ctx context.Context, name string) (json.RawMessage, bool, error) {
+	return c.store.Setting(ctx, name)
+}
+
+// Announced reports whether a process has announced itself, by its name.
+func (c *Cluster) Announced(holder string) bool {
+	members, err := c.store.Members(c.t.Context())
+	return err == nil && slices.ContainsFunc(members, func(m metastore.Member) bool { return m.Holder == holder })
+}
+
+// HolderOf returns the name of a process that runs among those that announce themselves.
+func (c *Cluster) HolderOf(p *Process) string {
+	c.t.Helper()
+	name, err := os.ReadFile(filepath.Join(p.dir, "process"))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return strings.TrimSpace(string(name))
 }
 
 // Until is the function of that name, for the cluster's test.

@@ -1,9 +1,9 @@
 // Package server runs a whole node inside a test and talks to it over HTTP as any client would.
 //
-// The central types are Server, a node on a data directory of its own and free ports that stops
-// with the test, and Client, which knows only addresses and so serves tests of the real binary as
-// well. Shared finds the data that lies beside the repository; the loaders of that data are here,
-// what to ask of it is the tests' matter.
+// The central types are Server, a node with its own data directory and free ports that stops with
+// the test, and Client, which knows only addresses, so tests of the real binary use it as well.
+// Shared finds the data beside the repository; the loaders of that data are here, the queries over
+// it in the tests.
 package server
 
 import (

@@ -1,4 +1,4 @@
-// Package slapd runs a real directory for a test, OpenLDAP's, where it is installed. It listens on
+// Package slapd runs OpenLDAP's slapd for a test, if it is installed. The directory listens on
 // loopback only and ends with the test.
 package slapd
 

@@ -1,4 +1,4 @@
-// Package store opens metastores for tests: SQLite in a folder of the test.
+// Package store opens metastores for tests: SQLite databases in a folder of the test.
 package store
 
 import (

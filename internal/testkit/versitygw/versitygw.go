@@ -1,6 +1,5 @@
-// Package versitygw runs an S3 server for a test, where one is installed: the one that keeps
-// objects as files (github.com/versity/versitygw). It listens on loopback only and ends with the
-// test.
+// Package versitygw runs an S3 server that stores objects as files (github.com/versity/versitygw)
+// for a test, if it is installed. It listens on loopback only and ends with the test.
 package versitygw
 
 import (

@@ -77,7 +77,7 @@ async def asyncpg_steps():
 def reflection():
     e = sa.create_engine(f"postgresql+psycopg://ann@{host}:{port}/henge")
     i = sa.inspect(e)
-    assert i.get_table_names() == ["wiki"] and "segments" in i.get_view_names("sys")
+    assert i.get_table_names() == ["sink", "wiki"] and "segments" in i.get_view_names("sys")
     columns = {k["name"]: str(k["type"]) for k in i.get_columns("wiki")}
     assert columns["__time"] == "TIMESTAMP" and columns["added"] == "BIGINT" and columns["tags"] == "ARRAY", columns
     assert i.get_pk_constraint("wiki")["constrained_columns"] == [] and i.get_foreign_keys("wiki") == [] and i.get_indexes("wiki") == []
@@ -91,6 +91,62 @@ def reflection():
         assert len(c.execute(sa.select(w).where(w.c.page.in_(["Main", "Help"])).limit(2).offset(1)).fetchall()) == 2
 
 
-for step in (values, server_cursors, copies, errors, pipelines, lambda: asyncio.run(asyncpg_steps()), reflection):
+def writes():
+    march = datetime.datetime(2024, 3, 1, tzinfo=datetime.timezone.utc)
+    count = lambda c, page: c.execute("select count(*), sum(added), sum(delta) from sink where page = %s", (page,)).fetchone()
+    with psycopg.connect(dsn) as c:
+        with c.cursor() as cur:
+            cur.executemany("insert into sink (__time, page, added, delta, tags) values (%s, %s, %s, %s, %s)",
+                            [(march, "many", n, 0.5, ["a", None]) for n in range(100)])
+            assert cur.rowcount == 100, cur.rowcount
+        assert count(c, "many")[0] == 0  # a transaction does not see what it has written
+        c.commit()
+        assert count(c, "many") == (100, 4950, 50)
+        c.rollback()
+        with c.cursor().copy("copy sink (__time, page, added, tags) from stdin") as cp:
+            for n in range(10):
+                cp.write_row((march, "te\txt\n", n, ["x", "y z"]))
+        with c.cursor().copy("copy sink (__time, page, added) from stdin (format binary)") as cp:
+            cp.set_types(["timestamptz", "text", "int8"])
+            for n in range(10):
+                cp.write_row((march, "binary", n))
+        c.commit()
+        assert count(c, "te\txt\n")[:2] == (10, 45) and count(c, "binary")[:2] == (10, 45)
+        c.rollback()
+        c.execute("insert into sink (__time, page) values (now(), 'gone')")
+        c.rollback()
+        assert count(c, "gone")[0] == 0
+        try:
+            with c.cursor().copy("copy sink (__time, page, added) from stdin") as cp:
+                cp.write("2024-03-01Z\tbad\t1\n2024-03-01Z\tbad\tx\n")
+            assert False
+        except psycopg.errors.InvalidTextRepresentation as e:
+            assert e.diag.context == 'COPY sink, line 2, column added: "x"', e.diag.context
+        c.rollback()
+        assert count(c, "bad")[0] == 0
+        try:
+            c.execute("update sink set added = 1")
+            assert False
+        except psycopg.errors.FeatureNotSupported as e:
+            assert "ingestion" in e.diag.message_hint
+    e = sa.create_engine(f"postgresql+psycopg://ann@{host}:{port}/henge")
+    t = sa.Table("sink", sa.MetaData(), autoload_with=e)
+    with e.begin() as c:
+        c.execute(sa.insert(t), [{"__time": march, "page": "alchemy", "added": n} for n in range(20)])
+    with e.connect() as c:
+        assert c.execute(sa.select(sa.func.count()).where(t.c.page == "alchemy")).scalar() == 20
+
+
+async def asyncpg_writes():
+    c = await asyncpg.connect(host=host, port=int(port), user="ann", database="henge")
+    rows = [(start, "async", n) for n in range(50)]
+    await c.copy_records_to_table("sink", records=rows, columns=["__time", "page", "added"])
+    await c.executemany("insert into sink (__time, page, added) values ($1, $2, $3)", rows)
+    assert await c.fetchval("select count(*) from sink where page = 'async'") == 100
+    await c.close()
+
+
+for step in (values, server_cursors, copies, errors, pipelines, lambda: asyncio.run(asyncpg_steps()), reflection, writes,
+             lambda: asyncio.run(asyncpg_writes())):
     step()
 print("all steps are right")

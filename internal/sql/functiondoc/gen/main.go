@@ -1,4 +1,4 @@
-// Command gen writes the reference of functions to the file named by its argument.
+// Command gen writes the page of functions to the file that its argument names.
 package main
 
 import (

@@ -1,13 +1,13 @@
-// Package peer reads what the reference system keeps of a cluster outside of its segments: the
-// tables of its metadata store, in PostgreSQL, MySQL or SQLite, or, where there are none any more,
-// the names of the folders in its deep storage.
+// Package peer reads the metadata of an Apache Druid cluster: the tables of its metadata store, in
+// PostgreSQL, MySQL or SQLite, or, if the tables no longer exist, the names of the folders in its
+// deep storage.
 //
 // The central type is Catalog: segments, retention rules, dynamic configuration, compaction
-// settings, lookups and supervisors, as they were written. Who brings them into a cluster is the
-// command `henge import`; segments are converted by tasks of package imports.
+// settings, lookups and supervisors, unchanged. The command `henge import` writes them to a
+// cluster; tasks of package imports convert segments.
 //
-// Not read: Derby, whose files only Java can. Its tables can be exported to one of the others,
-// which need the columns named in metadata.go.
+// Derby is not supported, because only Java can read its files. Its tables can be exported to one
+// of the other databases; metadata.go lists the required columns.
 package peer
 
 import (

@@ -17,10 +17,11 @@ import (
 	"github.com/hengedb/henge/internal/duty"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/ingest"
+	"github.com/hengedb/henge/internal/secret"
 	"github.com/hengedb/henge/internal/timeline"
 )
 
-// DefaultPrefix begins the names of the tables unless the reference was told otherwise
+// DefaultPrefix begins the names of the tables unless Druid was told otherwise
 // (druid.metadata.storage.tables.base).
 const DefaultPrefix = "druid"
 
@@ -28,7 +29,7 @@ const DefaultPrefix = "druid"
 var namePart = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,40}$`)
 
 // ReadMetadata reads the metadata tables at a PostgreSQL or MySQL URL or in an SQLite file, in one
-// snapshot. The reference may run; nothing is changed.
+// snapshot. Druid may run; nothing is changed.
 func ReadMetadata(ctx context.Context, address, prefix string) (*Catalog, error) {
 	if !namePart.MatchString(prefix) {
 		return nil, fault.InvalidInput("Table prefix [%.60s] is not a name", prefix)
@@ -86,7 +87,7 @@ func openMetadata(address string) (*sql.DB, error) {
 				password = ""
 			}
 		}
-		return ingest.MySQL(address, "", password, &ingest.Access{}) // of a command, which may reach what its user may
+		return ingest.MySQL(address, "", secret.NewText(password), &ingest.Access{}) // of a command, which may reach what its user may
 	}
 	address = strings.TrimPrefix(address, "jdbc:")
 	if isPostgres(address) {
@@ -127,7 +128,7 @@ func (m *metadata) each(statement string, f func(rows *sql.Rows) error) error {
 		if m.ctx.Err() != nil {
 			return m.ctx.Err()
 		}
-		return fault.InvalidInput("The metadata store has no tables with the prefix [%s], or not those of the reference system", m.prefix).WithCause(err)
+		return fault.InvalidInput("The metadata store has no tables with the prefix [%s], or not those of Apache Druid", m.prefix).WithCause(err)
 	}
 	defer rows.Close()
 	for rows.Next() {

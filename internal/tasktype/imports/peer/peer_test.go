@@ -32,8 +32,8 @@ func descriptor(dataSource, day string, partition int) string {
 // placeholder is a parameter of a statement.
 var placeholder = regexp.MustCompile(`\$\d`)
 
-// tables are those of the reference's metadata store, as far as they are read; the types are
-// PostgreSQL's, which SQLite takes too.
+// tables are those of Druid's metadata store, as far as they are read; the types are PostgreSQL's,
+// which SQLite takes too.
 func tables(t *testing.T, db *sql.DB, mysql bool) {
 	t.Helper()
 	exec := func(statement string, args ...any) {

@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/hengedb/henge/internal/ingest"
+	"github.com/hengedb/henge/internal/ingest/record"
 	"github.com/hengedb/henge/internal/stream"
 )
 
@@ -54,7 +55,7 @@ func (m *Maker) badRow(e *ingest.ParseError, records []stream.Record) *BadRow {
 			continue
 		}
 		seen[f.Name+f.Number] = true
-		text := string(ingest.AppendText(nil, v))
+		text := string(record.AppendText(nil, v))
 		if m.plan.dimensions[f.Name] {
 			b.Details = append(b.Details, "Could not convert value ["+text+"] to "+f.Number+" for dimension ["+f.Name+"].")
 		} else {
@@ -68,10 +69,10 @@ func (m *Maker) badRow(e *ingest.ParseError, records []stream.Record) *BadRow {
 const maxShown = 1024
 
 // shown is a record as the interface shows it.
-func shown(o *ingest.Object) string {
-	text := ingest.AppendText(nil, o)
+func shown(o *record.Object) string {
+	text := record.AppendText(nil, o)
 	if len(text) > maxShown {
-		return string(ingest.ValidText(text[:maxShown])) + "..."
+		return string(record.ValidText(text[:maxShown])) + "..."
 	}
 	return string(text)
 }
@@ -80,6 +81,6 @@ func isNumber(v any) bool {
 	if s, ok := v.(string); ok && s == "" {
 		return true // no value
 	}
-	_, _, _, ok := ingest.NumberOf(v)
+	_, _, _, ok := record.NumberOf(v)
 	return ok
 }

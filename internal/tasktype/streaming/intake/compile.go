@@ -190,7 +190,7 @@ func (c *compiled) close() { c.op.Close() }
 func (m *Maker) Shape() segment.Options {
 	g := &m.o.Schema.Granularity
 	return segment.Options{Rollup: g.Rollup && m.plan.folding, Fold: msq.FoldOf, SortOrder: m.sortOrder(),
-		QueryGranularity: g.Query.String(), Metadata: m.kept}
+		QueryGranularity: g.Query.String(), Metadata: m.kept, IndexRows: segment.WorthIndexing}
 }
 
 // kept is what segments keep of a schema.

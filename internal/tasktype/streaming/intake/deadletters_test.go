@@ -51,7 +51,7 @@ func TestErrors(t *testing.T) {
 	if err := e.Add(badRecord(9, "e")); err == nil || err.Error() != "Max parse exceptions[4] exceeded" {
 		t.Errorf("the fifth: %v", err)
 	}
-	if n := strings.Count(log.String(), "a record could not be read"); n != 5 || e.Count() != 5 {
+	if n := strings.Count(log.String(), "failed to read a record"); n != 5 || e.Count() != 5 {
 		t.Errorf("%d lines of the log, %d counted", n, e.Count())
 	}
 	none := NewErrors(ErrorOptions{Max: 1, Clock: c})

@@ -47,7 +47,7 @@ func NewErrors(o ErrorOptions) *Errors {
 // Add takes note of a bad row. It is what Options.OnBad is. The error is that there are too many.
 func (e *Errors) Add(b *BadRow) error {
 	if e.o.Log != nil {
-		e.o.Log.Error("a record could not be read", "kind", b.Type, "details", b.Details, "reason", b.Reason,
+		e.o.Log.Error("failed to read a record", "kind", b.Type, "details", b.Details, "reason", b.Reason,
 			"topic", b.Record.Topic, "partition", b.Record.Number, "position", string(b.Record.Position))
 	}
 	at := clock.Millis(e.o.Clock)

@@ -1,6 +1,6 @@
-// Package whole answers the statements of test scripts with a whole server.
+// Package whole runs the statements of test scripts on a whole server.
 //
-// The central type is Engine, an slt.Engine. It stands apart from package engine so that tests of
+// The central type is Engine, an slt.Engine. It is separate from package engine so that tests of
 // the query path build without the rest of the product.
 package whole
 

@@ -1,4 +1,4 @@
-// Command fetch gets the jars of Apache Kafka for the tests that start one.
+// Command fetch downloads the jars of Apache Kafka for the tests that start one.
 package main
 
 import (

@@ -1,4 +1,5 @@
-// Command serve runs a real Kafka for measurements: it prints the address and ends with its input.
+// Command serve runs a real Kafka for measurements: it prints the address, and ends when its input
+// ends.
 package main
 
 import (

@@ -1,4 +1,4 @@
-// Command fetch gets kinesalite for the tests that start one.
+// Command fetch downloads kinesalite for the tests that start one.
 package main
 
 import (

@@ -1,4 +1,4 @@
-// Command fetch gets the provider of OpenID Connect for the tests that start one.
+// Command fetch downloads the provider of OpenID Connect for the tests that start one.
 package main
 
 import (

@@ -1,0 +1,3 @@
+// Package jsonpath compiles the JSONPath expressions of flattenSpecs (Compile), and evaluates them
+// on records. filter.go implements the conditions in [?()].
+package jsonpath

@@ -1,0 +1,3 @@
+package record
+
+func IsJSONSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\r' || c == '\t' }

@@ -155,13 +155,19 @@ func (c *schemaCache) of(name string, p pin) schemaEntry {
 func visibleRows(t *timeline.Timeline, intervals ...chrono.Interval) float64 {
 	rows := 0.0
 	for _, holder := range t.Lookup(intervals...) {
-		of := int64(0)
-		for _, s := range holder.Segments() {
-			of += max(s.Rows, 0)
-		}
-		rows += float64(of) * visiblePart(holder)
+		_, visible := rowCount(holder)
+		rows += visible
 	}
 	return rows
+}
+
+// rowCount returns how many rows the segments of a holder have, as far as it is known, and how many
+// of them are visible, if the rows are spread evenly over the chunk's time.
+func rowCount(h timeline.Holder) (stored int64, visible float64) {
+	for _, s := range h.Segments() {
+		stored += max(s.Rows, 0)
+	}
+	return stored, float64(stored) * visiblePart(h)
 }
 
 // visiblePart returns which part of the time of a holder's chunk is visible in it.
@@ -200,9 +206,10 @@ func entryOf(t *timeline.Timeline) schemaEntry {
 	var last *timeline.Schema // of the segment before, as of nearly all
 	i := 0
 	for _, holder := range t.Lookup(chrono.Eternity) {
-		of := int64(0)
+		stored, visible := rowCount(holder)
+		e.stored += stored
+		e.rows += visible
 		for _, s := range holder.Segments() {
-			of += max(s.Rows, 0)
 			if s.Schema == nil {
 				continue
 			}
@@ -217,8 +224,6 @@ func entryOf(t *timeline.Timeline) schemaEntry {
 			}
 			e.published[i].Version = max(e.published[i].Version, s.ID.Version)
 		}
-		e.stored += of
-		e.rows += float64(of) * visiblePart(holder)
 	}
 	return e
 }

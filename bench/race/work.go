@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"regexp"
@@ -53,6 +54,9 @@ func (r *race) load(ctx context.Context, t *table, format fileFormat, rounds int
 				}
 				stays = true // where it is, to be read by each query
 			}
+			if err := readThrough(source); err != nil {
+				return err
+			}
 			took, err := e.load(ctx, t, source, format)
 			if err != nil {
 				entry.fail(e, err)
@@ -76,6 +80,18 @@ func (r *race) load(ctx context.Context, t *table, format fileFormat, rounds int
 		}
 	}
 	return nil
+}
+
+// readThrough reads a file, so that the system has it in its cache as far as it fits. Otherwise the
+// engine that is first would read it from the disk, and the next one what the first one has read.
+func readThrough(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	_, err = io.Copy(io.Discard, f)
+	return err
 }
 
 // file returns the table as a file; one of Parquet is written by DuckDB, with its defaults.

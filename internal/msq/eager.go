@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"sync"
 
 	"github.com/hengedb/henge/internal/budget"
 	"github.com/hengedb/henge/internal/exec"
@@ -27,7 +26,7 @@ import (
 // is the same. A piece is found in the index of its output in place of its rows.
 type eagerBuilder struct {
 	group *exec.Group
-	build func(ctx context.Context, p *piece, from *output, leave func()) error
+	build func(ctx context.Context, p *piece, from *output) (*os.File, error)
 	// layout is that of segments if no more columns turn out to have several values in a row.
 	layout func() (*layout, error)
 	path   func(number int) string
@@ -57,6 +56,9 @@ type piece struct {
 	// is nil then.
 	done chan struct{}
 	info *segment.Info
+	// durable is closed after done, when the file is on disk, or when err says why it is not.
+	durable chan struct{}
+	err     error
 }
 
 // full reports whether a frame is a piece that is a segment of its own.
@@ -84,8 +86,8 @@ func (c *Controller) mayBuildEagerly(w *plan.Write, s *shuffle) bool {
 func (c *Controller) newEagerBuilder(ctx context.Context, order *workOrder, kept *keeper) *eagerBuilder {
 	return &eagerBuilder{
 		group: exec.NewGroup(context.WithoutCancel(ctx)), // the output outlives its stage; close ends what is being built
-		build: func(ctx context.Context, p *piece, from *output, leave func()) error {
-			return c.buildPiece(ctx, order, p, from, leave)
+		build: func(ctx context.Context, p *piece, from *output) (*os.File, error) {
+			return c.buildPiece(ctx, order, p, from)
 		},
 		layout: func() (*layout, error) {
 			l, err := layoutOf(c.job.write(), c.opts, c.job.Target)
@@ -96,7 +98,7 @@ func (c *Controller) newEagerBuilder(ctx context.Context, order *workOrder, kept
 			return l, err
 		},
 		path:  func(number int) string { return filepath.Join(order.dir, fmt.Sprintf("piece%d.segment", number)) },
-		slots: make(chan struct{}, max(1, order.threads)), target: order.stage.shuffle.target, kept: kept, closed: map[int64]bool{},
+		slots: make(chan struct{}, 1), target: order.stage.shuffle.target, kept: kept, closed: map[int64]bool{},
 	}
 }
 
@@ -162,7 +164,7 @@ func (e *eagerBuilder) begin(out *output) {
 
 // add makes a piece of frames of out, given by their places.
 func (e *eagerBuilder) add(out *output, frames []int, l *layout, taken map[int]*piece) *piece {
-	p := &piece{path: e.path(len(e.pieces)), layout: l, of: out, count: len(frames), done: make(chan struct{})}
+	p := &piece{path: e.path(len(e.pieces)), layout: l, of: out, count: len(frames), done: make(chan struct{}), durable: make(chan struct{})}
 	for _, i := range frames {
 		f := &out.frames[i]
 		p.frames, p.rows, p.length, p.held = append(p.frames, *f), p.rows+int64(f.rows), p.length+int64(f.length), p.held+f.held
@@ -173,46 +175,55 @@ func (e *eagerBuilder) add(out *output, frames []int, l *layout, taken map[int]*
 }
 
 // make builds a piece of the frames of from. If it can't, the segment is built when all rows are
-// there, and fails with what is to be said of it.
+// there, and fails with what is to be said of it. Memory and place are for the next piece while the
+// disk is waited for.
 func (e *eagerBuilder) make(ctx context.Context, p *piece, from *output) {
+	defer close(p.durable)
+	if file := e.fill(ctx, p, from); file != nil {
+		p.err = errors.Join(file.Sync(), file.Close())
+	}
+}
+
+// fill returns the complete file of a piece; nil: it could not be built.
+func (e *eagerBuilder) fill(ctx context.Context, p *piece, from *output) (file *os.File) {
 	defer close(p.done)
 	select {
 	case e.slots <- struct{}{}:
+		defer func() { <-e.slots }()
 	case <-ctx.Done():
-		return
+		return nil
 	}
-	leave := sync.OnceFunc(func() { <-e.slots })
-	defer leave()
-	if exec.Protect(func() error { return e.build(ctx, p, from, leave) }) != nil {
+	err := exec.Protect(func() (err error) {
+		file, err = e.build(ctx, p, from)
+		return err
+	})
+	if err != nil {
 		p.info = nil
-		return
+		return nil
 	}
 	p.frames, from.frames = nil, nil
 	e.kept.release(p.held)
+	return file
 }
 
-// buildPiece builds the file of a piece, and leaves its place when only the disk is waited for.
-func (c *Controller) buildPiece(ctx context.Context, order *workOrder, p *piece, from *output, leave func()) error {
+// buildPiece builds the file of a piece.
+func (c *Controller) buildPiece(ctx context.Context, order *workOrder, p *piece, from *output) (*os.File, error) {
 	file, err := os.OpenFile(p.path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	p.disk = budget.NewAccount(c.disk)
 	reader := newMergeReader(&order.stage.shuffle.order, []*output{from}, nil, nil, func(*output, *frameRef, int) {})
-	info, err := c.writeSegment(ctx, file, order.dir, p.layout, p.rows, 1, nil, reader, func(int) {})
+	info, err := c.writeSegment(ctx, file, order.dir, p.layout, p.rows, order.threads, nil, reader, func(int) {})
 	if err == nil {
 		err = p.disk.Set(info.Size)
 	}
-	leave()
-	if err == nil {
-		err = file.Sync() // here it is waited for beside other work
-	}
-	if err = errors.Join(err, file.Close()); err != nil {
+	if err != nil {
 		p.disk.Close()
-		return errors.Join(err, os.Remove(p.path))
+		return nil, errors.Join(err, file.Close(), os.Remove(p.path))
 	}
 	p.info = info
-	return nil
+	return file, nil
 }
 
 // writeSegment writes a segment of the rows of pieces and those of reader, which come after them.
@@ -252,7 +263,8 @@ func (c *Controller) writeSegment(ctx context.Context, file *os.File, dir string
 }
 
 // piecesOf waits for the pieces that have rows of a partition and returns those that are built, in
-// the order of their rows, which come before all others.
+// the order of their rows, which come before all others. It fails with a piece that is not on disk:
+// its rows are in no other place.
 func piecesOf(ctx context.Context, outputs []*output, p *partition) ([]*piece, error) {
 	var out []*piece
 	for _, o := range outputs {
@@ -262,9 +274,12 @@ func piecesOf(ctx context.Context, outputs []*output, p *partition) ([]*piece, e
 				continue
 			}
 			select {
-			case <-f.piece.done:
+			case <-f.piece.durable:
 			case <-ctx.Done():
 				return nil, context.Cause(ctx)
+			}
+			if f.piece.err != nil {
+				return nil, diskFault(f.piece.err)
 			}
 			if f.piece.info != nil {
 				out = append(out, f.piece)

@@ -9,11 +9,13 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hengedb/henge/internal/budget"
+	"github.com/hengedb/henge/internal/segment"
 )
 
 // withPieces runs an INSERT of lines and returns its files and, when its first stage has ended, how
@@ -181,5 +183,17 @@ func TestAnEndWhileSegmentsAreBuiltEarly(t *testing.T) {
 		if b.deps.Memory.Used() != 0 {
 			t.Errorf("[%d] bytes of memory stay reserved", b.deps.Memory.Used())
 		}
+	}
+}
+
+// Rows of a piece that did not get to the disk are in no other place: the job fails.
+func TestAPieceThatIsNotOnDisk(t *testing.T) {
+	ended := make(chan struct{})
+	close(ended)
+	lost := &fs.PathError{Op: "sync", Path: "piece0.segment", Err: syscall.EIO}
+	p := &piece{done: ended, info: &segment.Info{}, durable: ended, err: lost}
+	pieces, err := piecesOf(t.Context(), []*output{{frames: []frameRef{{piece: p}}}}, &partition{})
+	if !errors.Is(err, syscall.EIO) || len(pieces) > 0 {
+		t.Errorf("[%d] pieces, %v", len(pieces), err)
 	}
 }

@@ -106,6 +106,8 @@ type GlobalDict struct {
 	mu    sync.RWMutex
 	texts Interner
 
+	order textOrder
+
 	// words are those of the entries of segments' dictionaries, by code: number + 1.
 	words vector.DictCache[uint32]
 }
@@ -157,13 +159,13 @@ func (x *GlobalDict) Full() bool {
 func (x *GlobalDict) Bytes() int64 {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	return x.texts.Bytes() + x.words.Bytes()
+	return x.texts.Bytes() + x.words.Bytes() + x.order.bytes.Load()
 }
 
 // charge reserves what is held and what the next texts may add.
 func (x *GlobalDict) charge() {
 	x.mu.RLock()
-	bytes := x.texts.Bytes() + x.words.Bytes()
+	bytes := x.texts.Bytes() + x.words.Bytes() + x.order.bytes.Load()
 	if bytes >= SmallTable {
 		bytes += x.texts.Ahead(AbsorbRows)
 	}
@@ -177,8 +179,17 @@ func (x *GlobalDict) wordsOf(d *vector.Dict) []uint32 {
 	return x.words.Get(d, func([]uint32) {})
 }
 
-// learn sets the words of the entries of d that codes name.
+// learn sets the words of the entries of d that codes name, and of all others of a large sorted
+// dictionary: its words are only kept when many rows ask for them (useMemo).
 func (x *GlobalDict) learn(d *vector.Dict, words, codes []uint32) {
+	if len(words) >= leastWhole && d.Sorted {
+		x.learnWhole(d, words)
+		return
+	}
+	x.learnSome(d, words, codes)
+}
+
+func (x *GlobalDict) learnSome(d *vector.Dict, words, codes []uint32) {
 	unknown := x.findAll(d, words, codes)
 	if len(unknown) == 0 {
 		return

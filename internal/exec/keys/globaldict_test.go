@@ -157,26 +157,33 @@ func BenchmarkLearn(b *testing.B) {
 	rng := rand.New(rand.NewPCG(7, 7))
 	text := func(n uint64) string { return fmt.Sprintf("%016x", n*0x9e3779b97f4a7c15) }
 	x := NewGlobalDicts(budget.Root(1<<40)).Of("d", "c")
-	for n := range known {
-		x.texts.Number(text(uint64(n)))
-	}
-	chosen := make([]string, entries)
-	for i := range chosen {
-		chosen[i] = text(rng.Uint64N(known + known/50))
-	}
-	slices.Sort(chosen)
 	codes := make([]uint32, entries)
 	for i := range codes {
 		codes[i] = uint32(i)
 	}
 	rng.Shuffle(entries, func(i, j int) { codes[i], codes[j] = codes[j], codes[i] })
+	segment := func(choose func(i int) uint64) *vector.Dict {
+		texts := make([]string, entries)
+		for i := range texts {
+			texts[i] = text(choose(i))
+		}
+		slices.Sort(texts)
+		return vector.NewDict(slices.Compact(texts))
+	}
+	learn := func(d *vector.Dict) {
+		words := make([]uint32, d.Len())
+		for lo := 0; lo < len(codes); lo += 4096 {
+			asked := slices.DeleteFunc(slices.Clone(codes[lo:min(lo+4096, entries)]), func(c uint32) bool { return int(c) >= d.Len() })
+			x.learn(d, words, asked)
+		}
+	}
+	for lo := 0; lo < known; lo += entries { // the segments before
+		learn(segment(func(i int) uint64 { return uint64(lo + i) }))
+	}
+	d := segment(func(int) uint64 { return rng.Uint64N(known + known/50) })
 	b.ResetTimer()
 	for range b.N {
-		d := vector.NewDict(chosen)
-		words := make([]uint32, entries)
-		for lo := 0; lo < entries; lo += 4096 {
-			x.learn(d, words, codes[lo:min(lo+4096, entries)])
-		}
+		learn(d)
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/entries, "ns/entry")
 }

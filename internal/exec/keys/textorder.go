@@ -1,0 +1,133 @@
+package keys
+
+import (
+	"encoding/binary"
+	"sync"
+	"sync/atomic"
+
+	"github.com/hengedb/henge/internal/vector"
+)
+
+// textOrder is numbers of a global dictionary in the ascending order of their texts. A large sorted
+// dictionary, whose entries rows have in no order, is merged with it as a whole: both are read from
+// front to back, where looking up entries one by one takes a few distant reads of memory for each.
+// Texts that were numbered together also have numbers in their order, so that groups of the next
+// segment are found in the order in which they lie.
+type textOrder struct {
+	mu      sync.Mutex // held while a dictionary is merged
+	numbers []uint32
+	heads   []uint64     // of the texts of numbers
+	bytes   atomic.Int64 // of both
+}
+
+const (
+	// leastWhole is how many entries a dictionary has at least that is learnt as a whole.
+	leastWhole = 1 << 14
+	// mergeShare is how many times as many texts as the dictionary has are passed over for it.
+	mergeShare = 16
+)
+
+func allKnown(words []uint32) bool {
+	for i := range words {
+		if atomic.LoadUint32(&words[i]) == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// learnWhole sets the words of all entries of d, which is sorted.
+func (x *GlobalDict) learnWhole(d *vector.Dict, words []uint32) {
+	o := &x.order
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if allKnown(words) { // another goroutine was first
+		return
+	}
+	if len(o.numbers) > mergeShare*d.Len() {
+		x.learnInOrder(d, words)
+		return
+	}
+	// Texts that are numbered meanwhile are not in the order, nor are those that were numbered one by
+	// one: they are looked up below.
+	x.mu.RLock()
+	texts := Interner{blob: x.texts.blob, offsets: x.texts.offsets}
+	x.mu.RUnlock()
+	var missing []uint32 // codes of texts that the order lacks, and
+	var before []int     // how many of its texts are before each of them
+	at := 0
+	for c := range uint32(len(words)) {
+		s := d.Value(c)
+		same := false
+		if at, same = o.find(at, s, &texts); same {
+			atomic.StoreUint32(&words[c], o.numbers[at]+1)
+			at++
+			continue
+		}
+		missing, before = append(missing, c), append(before, at)
+	}
+	if len(missing) == 0 {
+		return
+	}
+	x.addAll(d, words, missing)
+	n := len(o.numbers) + len(missing)
+	numbers, heads := make([]uint32, 0, n), make([]uint64, 0, n)
+	at = 0
+	for i, c := range missing {
+		numbers, heads = append(numbers, o.numbers[at:before[i]]...), append(heads, o.heads[at:before[i]]...)
+		numbers, heads = append(numbers, atomic.LoadUint32(&words[c])-1), append(heads, headOf(d.Value(c)))
+		at = before[i]
+	}
+	o.numbers, o.heads = append(numbers, o.numbers[at:]...), append(heads, o.heads[at:]...)
+	o.bytes.Store(4*int64(cap(o.numbers)) + 8*int64(cap(o.heads)))
+	x.charge()
+}
+
+// headOf returns the first eight bytes of a text as a number, which compares as they do.
+func headOf(s string) (head uint64) {
+	if len(s) >= 8 {
+		return binary.BigEndian.Uint64([]byte(s[:8]))
+	}
+	for i := range 8 {
+		head <<= 8
+		if i < len(s) {
+			head |= uint64(s[i])
+		}
+	}
+	return head
+}
+
+// find returns the first place, from a place on, whose text is not before s, and whether it is s.
+func (o *textOrder) find(at int, s string, texts *Interner) (int, bool) {
+	head := headOf(s)
+	for ; at < len(o.heads); at++ {
+		if o.heads[at] < head {
+			continue
+		}
+		if o.heads[at] > head {
+			return at, false
+		}
+		switch t := texts.text(o.numbers[at]); {
+		case string(t) == s:
+			return at, true
+		case string(t) > s:
+			return at, false
+		}
+	}
+	return at, false
+}
+
+// learnInOrder sets the words of all entries of d by looking up those that are not known yet.
+func (x *GlobalDict) learnInOrder(d *vector.Dict, words []uint32) {
+	var some [vector.BatchRows]uint32
+	for lo := 0; lo < len(words); {
+		n := 0
+		for ; lo < len(words) && n < len(some); lo++ {
+			if atomic.LoadUint32(&words[lo]) == 0 {
+				some[n] = uint32(lo)
+				n++
+			}
+		}
+		x.learnSome(d, words, some[:n])
+	}
+}

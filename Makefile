@@ -34,8 +34,8 @@ lint: ## formatting, vet, the house rules, and golangci-lint where it is install
 	@! command -v golangci-lint >/dev/null || golangci-lint run ./...
 
 race: ## the concurrent packages under the race detector (needs a C compiler)
-	CGO_ENABLED=1 $(GO) test -race -timeout 30m ./internal/task ./internal/metastore ./internal/budget ./internal/exec/... ./internal/dispatch ./internal/msq ./internal/segment/... ./internal/api/... ./internal/query ./internal/broker ./internal/historical ./internal/worker ./internal/router ./internal/overlord $$($(GO) list ./internal/tasktype/... | grep -v /streaming) ./internal/stream/chat ./internal/role ./internal/auth/... ./internal/keystore
-	CGO_ENABLED=1 $(GO) test -race -short -timeout 30m ./internal/tasktype/streaming/... ./internal/live ./internal/stream/push ./internal/overlord/streams ./internal/cluster
+	CGO_ENABLED=1 $(GO) test -race -timeout 30m ./internal/task ./internal/metastore ./internal/budget ./internal/dispatch ./internal/msq ./internal/api/... ./internal/query ./internal/broker ./internal/historical ./internal/worker ./internal/router ./internal/overlord $$($(GO) list ./internal/tasktype/... | grep -v /streaming) ./internal/stream/chat ./internal/role ./internal/auth/... ./internal/keystore
+	CGO_ENABLED=1 $(GO) test -race -short -timeout 30m ./internal/exec/... ./internal/segment/... ./internal/tasktype/streaming/... ./internal/live ./internal/stream/push ./internal/overlord/streams ./internal/cluster
 
 bench: build ## start, planning and size in docs/figures.md; with BESIDE=BINARY those of both
 	cd bench && $(GO) run . -henge ../bin/henge $(if $(BESIDE),-beside $(abspath $(BESIDE)))

@@ -231,8 +231,12 @@ func TestTenHeavyQueriesShareCoresAndMemory(t *testing.T) {
 // Texts of a MiB go through operators that have memory for a few of them at a time.
 func TestTextsOfAMiB(t *testing.T) {
 	const rows, different = 48, 16
+	size := 1 << 20
+	if testing.Short() {
+		size = 64 << 10 // copies take long under the race detector
+	}
 	b := vector.NewBatchBuilder([]vector.Type{str, long}, rows)
-	long1 := func(i int) string { return fmt.Sprintf("%s%02d", strings.Repeat("x", 1<<20), i) }
+	long1 := func(i int) string { return fmt.Sprintf("%s%02d", strings.Repeat("x", size), i) }
 	for i := range rows {
 		b.Col(0).Append(long1(i % different))
 		b.Col(1).Append(int64(i))
@@ -250,7 +254,7 @@ func TestTextsOfAMiB(t *testing.T) {
 		"intersection": {&plan.SetOp{Left: in, Right: in}, rows},
 	} {
 		for _, batch := range []int{1, vector.BatchRows} {
-			env := config{batch: batch, spill: 24 << 20}.env(t)
+			env := config{batch: batch, spill: int64(24 * size)}.env(t)
 			op, err := Build(t.Context(), c.node, env)
 			got, last := 0, ""
 			for err == nil {
@@ -261,7 +265,7 @@ func TestTextsOfAMiB(t *testing.T) {
 				b = b.Compact()
 				for i := range b.N {
 					s := b.Cols[0].StringAt(i)
-					if len(s) != 1<<20+2 || s[:1<<20] != long1(0)[:1<<20] {
+					if len(s) != size+2 || s[:size] != long1(0)[:size] {
 						t.Fatalf("%s: a text of %d bytes", name, len(s))
 					}
 					if name == "sort" && s < last {

@@ -205,8 +205,11 @@ func randomNested(r *rand.Rand, n int) rowsOf {
 // TestColumnsOfPathsAreWhatTextsSay: whichever paths of random values become columns, they hold row
 // by row what is found in the texts; however the segment came about.
 func TestColumnsOfPathsAreWhatTextsSay(t *testing.T) {
-	seen := map[string]int{}
-	for seed := range uint64(24) {
+	seen, rounds := map[string]int{}, uint64(24)
+	if testing.Short() {
+		rounds = 9
+	}
+	for seed := range rounds {
 		r := rand.New(rand.NewPCG(seed, 77))
 		rows := randomNested(r, 1+r.IntN(1000)+r.IntN(2)*4000)
 		opts := Options{Threads: 1 + r.IntN(3), BitmapValues: r.IntN(20)}

@@ -234,7 +234,7 @@ func TestRowsComeBackAsWritten(t *testing.T) {
 				rows := randomRows(r, n, nulls)
 				want := plainSingle(sortedByTime(rows))
 				for _, size := range []int{3, 4096} {
-					if n > 1000 && (size == 3 || seed > 0 || nulls == 1) {
+					if n > 1000 && (size == 3 || seed > 0 || nulls == 1 || testing.Short()) {
 						continue
 					}
 					t.Run(fmt.Sprintf("seed %d rows %d nulls %v batch %d", seed, n, nulls, size), func(t *testing.T) {

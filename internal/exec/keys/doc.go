@@ -10,6 +10,7 @@
 //	set.go                       sets of keys, for runtime filters of scans
 //	interner.go                  numbers for the strings of one table
 //	globaldict.go                numbers for strings that all queries of the process share
+//	textorder.go                 these strings in their order, to be merged with dictionaries
 //
 // The methods of a Table work on batches. Loops over rows stay inside the package, so the compiler
 // can inline the functions that they call. Except for its readers, a Table belongs to one

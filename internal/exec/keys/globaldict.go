@@ -180,22 +180,20 @@ func (x *GlobalDict) wordsOf(d *vector.Dict) []uint32 {
 }
 
 // learn sets the words of the entries of d that codes name, and of all others of a large sorted
-// dictionary: its words are only kept when many rows ask for them (useMemo).
+// dictionary, if there is room for them: its words are only kept when many rows ask for them
+// (useMemo).
 func (x *GlobalDict) learn(d *vector.Dict, words, codes []uint32) {
-	if len(words) >= leastWhole && d.Sorted {
-		x.learnWhole(d, words)
-		return
+	if len(words) < leastWhole || !d.Sorted || !x.learnWhole(d, words) {
+		x.learnSome(d, words, codes)
 	}
-	x.learnSome(d, words, codes)
+	x.charge()
 }
 
 func (x *GlobalDict) learnSome(d *vector.Dict, words, codes []uint32) {
 	unknown := x.findAll(d, words, codes)
-	if len(unknown) == 0 {
-		return
+	if len(unknown) > 0 {
+		x.addAll(d, words, unknown)
 	}
-	x.addAll(d, words, unknown)
-	x.charge()
 }
 
 // addAll numbers entries and sets their words.

@@ -25,6 +25,9 @@ const (
 	leastWhole = 1 << 14
 	// mergeShare is how many times as many texts as the dictionary has are passed over for it.
 	mergeShare = 16
+	// wholeBytes is what an entry takes at most beside its text: its place, slots that were doubled
+	// just now, and the order.
+	wholeBytes = 4 + 2*2*8 + 2*(4+8)
 )
 
 func allKnown(words []uint32) bool {
@@ -36,18 +39,34 @@ func allKnown(words []uint32) bool {
 	return true
 }
 
-// learnWhole sets the words of all entries of d, which is sorted.
-func (x *GlobalDict) learnWhole(d *vector.Dict, words []uint32) {
-	o := &x.order
-	o.mu.Lock()
-	defer o.mu.Unlock()
+// learnWhole sets the words of all entries of d, which is sorted; false: there is no room for its
+// texts.
+func (x *GlobalDict) learnWhole(d *vector.Dict, words []uint32) bool {
+	x.order.mu.Lock()
+	defer x.order.mu.Unlock()
 	if allKnown(words) { // another goroutine was first
-		return
+		return true
 	}
-	if len(o.numbers) > mergeShare*d.Len() {
+	blob := int(d.Offsets[len(words)] - d.Offsets[0])
+	x.mu.RLock()
+	fits := len(x.texts.blob)+blob <= maxInterned
+	x.mu.RUnlock()
+	ahead := int64(blob) + wholeBytes*int64(len(words))
+	if !fits || !x.owner.memory.TryReserve(ahead) {
+		return false
+	}
+	defer x.owner.memory.Release(ahead) // what came of it is charged by the caller
+	if len(x.order.numbers) > mergeShare*d.Len() {
 		x.learnInOrder(d, words)
-		return
+	} else {
+		x.merge(d, words)
 	}
+	return true
+}
+
+// merge sets the words of all entries of d, reading the order from front to back beside it.
+func (x *GlobalDict) merge(d *vector.Dict, words []uint32) {
+	o := &x.order
 	// Texts that are numbered meanwhile are not in the order, nor are those that were numbered one by
 	// one: they are looked up below.
 	x.mu.RLock()
@@ -80,7 +99,6 @@ func (x *GlobalDict) learnWhole(d *vector.Dict, words []uint32) {
 	}
 	o.numbers, o.heads = append(numbers, o.numbers[at:]...), append(heads, o.heads[at:]...)
 	o.bytes.Store(4*int64(cap(o.numbers)) + 8*int64(cap(o.heads)))
-	x.charge()
 }
 
 // headOf returns the first eight bytes of a text as a number, which compares as they do.

@@ -114,3 +114,20 @@ func TestASmallDictionaryBesideALargeOrder(t *testing.T) {
 		t.Errorf("the order was passed over for a small dictionary: [%d] texts", len(x.order.numbers))
 	}
 }
+
+// Where there is no memory for the texts of a whole dictionary, only those that are asked for are
+// numbered.
+func TestADictionaryForWhichThereIsNoRoom(t *testing.T) {
+	x := NewGlobalDicts(budget.Root(globalDictShare<<20)).Of("d", "c")
+	d := vector.NewDict(words(leastWhole+10, 0))
+	got := x.wordsOf(d)
+	x.learn(d, got, []uint32{7, 3, 7, leastWhole})
+	for c, w := range got {
+		if asked := c == 3 || c == 7 || c == leastWhole; asked != (w != 0) {
+			t.Fatalf("entry [%d] has word [%d]", c, w)
+		}
+	}
+	if used := x.owner.memory.Used(); used != x.charged {
+		t.Errorf("[%d] bytes are reserved, [%d] charged", used, x.charged)
+	}
+}

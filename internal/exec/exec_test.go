@@ -154,8 +154,8 @@ func mustRows(t testing.TB, node plan.Node, env *Env) [][]any {
 	return rows
 }
 
-// everywhere runs a plan under all configurations. With -short, as under the race detector, it leaves
-// out most of those of one thread.
+// everywhere runs a plan under all configurations. With -short, as under the race detector, it
+// leaves out most of those of one thread.
 func everywhere(t *testing.T, node plan.Node, check func(t *testing.T, rows [][]any)) {
 	t.Helper()
 	for i, c := range configs {

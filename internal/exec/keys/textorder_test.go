@@ -36,8 +36,8 @@ func oddTexts(r *rand.Rand, n, of int) []string {
 	return out
 }
 
-// Large dictionaries are learnt as a whole while others are asked for in part and texts are numbered
-// one by one; everywhere a text has one number, and the order has texts once and in their order.
+// Large dictionaries are learnt as a whole while others are asked for in part and texts are
+// numbered one by one. A text has one number everywhere, and the order has each text once.
 func TestDictionariesAreMergedWithTheOrder(t *testing.T) {
 	const seed = 7
 	x := NewGlobalDicts(budget.Root(1<<30)).Of("d", "c")

@@ -30,7 +30,7 @@ type eagerBuilder struct {
 	// layout is that of segments if no more columns turn out to have several values in a row.
 	layout func() (*layout, error)
 	path   func(number int) string
-	slots  chan struct{} // one for each piece that is built at a time
+	turn   chan struct{} // has a value while a piece is built, by all threads
 	target int64         // rows of a segment
 	kept   *keeper
 	pieces []*piece
@@ -97,8 +97,8 @@ func (c *Controller) newEagerBuilder(ctx context.Context, order *workOrder, kept
 			}
 			return l, err
 		},
-		path:  func(number int) string { return filepath.Join(order.dir, fmt.Sprintf("piece%d.segment", number)) },
-		slots: make(chan struct{}, 1), target: order.stage.shuffle.target, kept: kept, closed: map[int64]bool{},
+		path: func(number int) string { return filepath.Join(order.dir, fmt.Sprintf("piece%d.segment", number)) },
+		turn: make(chan struct{}, 1), target: order.stage.shuffle.target, kept: kept, closed: map[int64]bool{},
 	}
 }
 
@@ -175,7 +175,7 @@ func (e *eagerBuilder) add(out *output, frames []int, l *layout, taken map[int]*
 }
 
 // make builds a piece of the frames of from. If it can't, the segment is built when all rows are
-// there, and fails with what is to be said of it. Memory and place are for the next piece while the
+// there, and fails with what is to be said of it. Memory and turn are for the next piece while the
 // disk is waited for.
 func (e *eagerBuilder) make(ctx context.Context, p *piece, from *output) {
 	defer close(p.durable)
@@ -188,8 +188,8 @@ func (e *eagerBuilder) make(ctx context.Context, p *piece, from *output) {
 func (e *eagerBuilder) fill(ctx context.Context, p *piece, from *output) (file *os.File) {
 	defer close(p.done)
 	select {
-	case e.slots <- struct{}{}:
-		defer func() { <-e.slots }()
+	case e.turn <- struct{}{}:
+		defer func() { <-e.turn }()
 	case <-ctx.Done():
 		return nil
 	}

@@ -2,7 +2,6 @@ package segment
 
 import (
 	"cmp"
-	"encoding/binary"
 	"slices"
 	"strings"
 
@@ -90,17 +89,9 @@ func (s *textSorter) common(items []keyed, depth uint32) uint32 {
 }
 
 // prefix returns the eight bytes from depth on, which is at most the text's length, as a number
-// that orders like them; zeros stand for what is beyond its end.
+// with the same order.
 func (s *textSorter) prefix(code, depth uint32) uint64 {
-	lo, hi := s.dict.Offsets[code]+depth, s.dict.Offsets[code+1]
-	if hi-lo >= 8 {
-		return binary.BigEndian.Uint64(s.dict.Blob[lo:])
-	}
-	var p uint64
-	for i, b := range s.dict.Blob[lo:hi] {
-		p |= uint64(b) << (56 - 8*i)
-	}
-	return p
+	return vector.PrefixWord(s.dict.Blob[s.dict.Offsets[code]+depth : s.dict.Offsets[code+1]])
 }
 
 // partition moves the texts of at most length bytes to the front, keeping the order of both parts,

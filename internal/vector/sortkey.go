@@ -58,14 +58,22 @@ func (k *SortKeys) Prefix(i int) uint64 { return k.word(i, 0) }
 func (k *SortKeys) word(i int, words uint32) uint64 {
 	at, end := k.span(i)
 	at += k.same + 8*words
-	if at+8 > end {
-		var p [8]byte
-		if at < end {
-			copy(p[:], k.data[at:end])
-		}
-		return binary.BigEndian.Uint64(p[:])
+	return PrefixWord(k.data[min(at, end):end])
+}
+
+// PrefixWord returns the first eight bytes of a text as a number with the same order; zeros stand
+// for what is beyond its end.
+func PrefixWord(text []byte) uint64 {
+	if len(text) >= 8 {
+		return binary.BigEndian.Uint64(text)
 	}
-	return binary.BigEndian.Uint64(k.data[at:])
+	return shortPrefix(text)
+}
+
+func shortPrefix(text []byte) uint64 {
+	var p [8]byte
+	copy(p[:], text)
+	return binary.BigEndian.Uint64(p[:])
 }
 
 // Order returns the rows in the order of their keys; the order is stable.

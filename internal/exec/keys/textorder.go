@@ -1,7 +1,7 @@
 package keys
 
 import (
-	"encoding/binary"
+	"bytes"
 	"sync"
 	"sync/atomic"
 
@@ -16,7 +16,7 @@ import (
 type textOrder struct {
 	mu      sync.Mutex // held while a dictionary is merged
 	numbers []uint32
-	heads   []uint64     // of the texts of numbers
+	heads   []uint64     // the first words of their texts
 	bytes   atomic.Int64 // of both
 }
 
@@ -76,9 +76,8 @@ func (x *GlobalDict) merge(d *vector.Dict, words []uint32) {
 	var before []int     // how many of its texts are before each of them
 	at := 0
 	for c := range uint32(len(words)) {
-		s := d.Value(c)
 		same := false
-		if at, same = o.find(at, s, &texts); same {
+		if at, same = o.find(at, entry(d, c), &texts); same {
 			atomic.StoreUint32(&words[c], o.numbers[at]+1)
 			at++
 			continue
@@ -94,30 +93,19 @@ func (x *GlobalDict) merge(d *vector.Dict, words []uint32) {
 	at = 0
 	for i, c := range missing {
 		numbers, heads = append(numbers, o.numbers[at:before[i]]...), append(heads, o.heads[at:before[i]]...)
-		numbers, heads = append(numbers, atomic.LoadUint32(&words[c])-1), append(heads, headOf(d.Value(c)))
+		numbers, heads = append(numbers, atomic.LoadUint32(&words[c])-1), append(heads, vector.PrefixWord(entry(d, c)))
 		at = before[i]
 	}
 	o.numbers, o.heads = append(numbers, o.numbers[at:]...), append(heads, o.heads[at:]...)
 	o.bytes.Store(4*int64(cap(o.numbers)) + 8*int64(cap(o.heads)))
 }
 
-// headOf returns the first eight bytes of a text as a number, which compares as they do.
-func headOf(s string) (head uint64) {
-	if len(s) >= 8 {
-		return binary.BigEndian.Uint64([]byte(s[:8]))
-	}
-	for i := range 8 {
-		head <<= 8
-		if i < len(s) {
-			head |= uint64(s[i])
-		}
-	}
-	return head
-}
+// entry returns an entry of d; the slice must not be changed.
+func entry(d *vector.Dict, code uint32) []byte { return d.Blob[d.Offsets[code]:d.Offsets[code+1]] }
 
 // find returns the first place, from a place on, whose text is not before s, and whether it is s.
-func (o *textOrder) find(at int, s string, texts *Interner) (int, bool) {
-	head := headOf(s)
+func (o *textOrder) find(at int, s []byte, texts *Interner) (int, bool) {
+	head := vector.PrefixWord(s)
 	for ; at < len(o.heads); at++ {
 		if o.heads[at] < head {
 			continue
@@ -126,9 +114,9 @@ func (o *textOrder) find(at int, s string, texts *Interner) (int, bool) {
 			return at, false
 		}
 		switch t := texts.text(o.numbers[at]); {
-		case string(t) == s:
+		case bytes.Equal(t, s):
 			return at, true
-		case string(t) > s:
+		case bytes.Compare(t, s) > 0:
 			return at, false
 		}
 	}

@@ -83,7 +83,7 @@ func TestDictionariesAreMergedWithTheOrder(t *testing.T) {
 		t.Fatalf("the order has [%d] texts, [%d] heads", len(x.order.numbers), len(x.order.heads))
 	}
 	for i, n := range x.order.numbers {
-		if s := texts.Value(n); i > 0 && texts.Value(x.order.numbers[i-1]) >= s || x.order.heads[i] != headOf(s) {
+		if s := texts.Value(n); i > 0 && texts.Value(x.order.numbers[i-1]) >= s || x.order.heads[i] != vector.PrefixWord([]byte(s)) {
 			t.Fatalf("seed %d: place [%d] of the order has [%q] behind [%q]", seed, i, s, texts.Value(x.order.numbers[max(i-1, 0)]))
 		}
 	}

@@ -6,9 +6,11 @@ package kinesalite
 import (
 	"bytes"
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"net"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -23,6 +25,11 @@ import (
 
 // version is that of the server.
 const version = "3.3.3"
+
+// preload is run before the server.
+//
+//go:embed preload.js
+var preload string
 
 // Fetch returns the program of the server. It fetches it if it is not there; processes that want it
 // at the same time wait for each other.
@@ -112,8 +119,9 @@ func begin() (string, error) {
 	if err := free.Close(); err != nil {
 		return "", err
 	}
-	cmd := exec.Command("node", program, "--port", strconv.Itoa(port), "--createStreamMs", "10", "--deleteStreamMs", "10",
-		"--updateStreamMs", "10", "--shardLimit", "1000")
+	cmd := exec.Command("node", "--import", "data:text/javascript,"+url.PathEscape(preload), program, "--port", strconv.Itoa(port),
+		"--createStreamMs", "10", "--deleteStreamMs", "10", "--updateStreamMs", "10", "--shardLimit", "1000")
+	cmd.Stderr = os.Stderr
 	if err := cmd.Start(); err != nil {
 		return "", err
 	}

@@ -2,6 +2,7 @@ package segment
 
 import (
 	"hash/maphash"
+	"slices"
 
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/vector"
@@ -26,6 +27,11 @@ type interner struct {
 	// when nearly all strings are new, looking for each costs more than the few that are kept twice.
 	// Sorting brings them together again.
 	loose, repeats bool
+
+	// expected is how many strings there may be at most, expectedBytes how many bytes may be reserved
+	// for them; 0: that is not known.
+	expected      int
+	expectedBytes int64
 }
 
 const (
@@ -138,9 +144,18 @@ func (t *interner) room(n int) {
 	for !t.repeats && (t.len()+n-1)*4 >= len(t.slots)*3 {
 		if t.loose && t.len() >= looseAfter && t.len() >= t.added/100*looseShare {
 			t.repeats, t.slots = true, nil
+			t.reserve()
 			return
 		}
 		t.grow()
+	}
+}
+
+// reserve makes room for all expected strings, which are as long as those that are there.
+func (t *interner) reserve() {
+	more := int64(t.expected - t.len())
+	if bytes := int64(len(t.blob)) * more / int64(t.len()); more > 0 && bytes <= t.expectedBytes {
+		t.blob, t.offsets = slices.Grow(t.blob, int(bytes+bytes/32)), slices.Grow(t.offsets, int(more))
 	}
 }
 
@@ -188,13 +203,20 @@ func (t *interner) sorted() (*vector.Dict, []uint32) {
 	order := sortedCodes(d)
 	codes := make([]uint32, len(order))
 	out := &vector.Dict{Offsets: make([]uint32, 1, len(order)+1), Blob: make([]byte, 0, len(t.blob)), Sorted: true}
-	for i, number := range order {
-		text := d.Value(number)
-		if i == 0 || !t.repeats || text != d.Value(order[i-1]) {
-			out.Blob = append(out.Blob, text...)
-			out.Offsets = append(out.Offsets, uint32(len(out.Blob)))
+	for ahead := range slices.Chunk(order, internAhead) {
+		for _, number := range ahead { // touched together, as in placeAll
+			if at := d.Offsets[number]; at < uint32(len(d.Blob)) {
+				t.touched += d.Blob[at]
+			}
 		}
-		codes[number] = uint32(out.Len() - 1)
+		for _, number := range ahead {
+			text := d.Value(number)
+			if last := out.Len() - 1; last < 0 || !t.repeats || text != out.Value(uint32(last)) {
+				out.Blob = append(out.Blob, text...)
+				out.Offsets = append(out.Offsets, uint32(len(out.Blob)))
+			}
+			codes[number] = uint32(out.Len() - 1)
+		}
 	}
 	return out, codes
 }

@@ -32,6 +32,35 @@ func TestInternerTakesMany(t *testing.T) {
 	}
 }
 
+// Strings of which nearly all are new take no memory anew when it is known how many will come, and
+// whatever is expected, they come out the same.
+func TestInternerExpectsStrings(t *testing.T) {
+	const n = 4 * looseAfter
+	for _, c := range []struct {
+		expected int
+		bytes    int64
+		reserved bool
+	}{{0, 1 << 30, false}, {100, 1 << 30, false}, {n, 1 << 30, true}, {n, 1000, false}} {
+		x := interner{loose: true, expected: c.expected, expectedBytes: c.bytes}
+		moved := 0
+		for i := range n {
+			before := cap(x.blob)
+			if number, err := x.add(fmt.Sprintf("%07d", i)); err != nil || x.text(number) != fmt.Sprintf("%07d", i) {
+				t.Fatal(i, number, err)
+			}
+			if x.repeats && cap(x.blob) != before {
+				moved++
+			}
+		}
+		if !x.repeats || c.reserved != (moved == 1) {
+			t.Errorf("[%d] expected: memory was taken [%d] times", c.expected, moved)
+		}
+		if d, codes := x.sorted(); d.Len() != n || codes[n-1] != n-1 {
+			t.Errorf("[%d] strings", d.Len())
+		}
+	}
+}
+
 func BenchmarkIntern(b *testing.B) {
 	r := rand.New(rand.NewPCG(7, 8))
 	for _, distinct := range []int{1000, 50_000, 1_000_000} {

@@ -66,9 +66,11 @@ const (
 	maxBufferBytes = 2 << 30
 
 	// turnBufferBytes is the write buffer of a column that is written beside others, and
-	// maxHeldColumnBytes what may wait in memory until the columns before it are written.
+	// maxHeldColumnBytes what may wait in memory until the columns before it are written, in pieces of
+	// heldPieceBytes.
 	turnBufferBytes    = 64 << 10
 	maxHeldColumnBytes = 32 << 20
+	heldPieceBytes     = 256 << 10
 
 	// blobBlockBytes is the size at which a block of opaque values is closed: large enough to
 	// compress, small enough that reading one row does not decode much.

@@ -108,15 +108,22 @@ type turnWriter struct {
 	file   *fileWriter
 	turn   chan struct{}
 	mine   bool
-	start  int64 // of the column in the file
-	held   []byte
+	start  int64     // of the column in the file
+	held   []*[]byte // of heldPieces; all but the last are full
+	size   int       // of what is held
 	memory account
 }
 
+// heldPieces are buffers for what is held, of heldPieceBytes each.
+var heldPieces = sync.Pool{New: func() any {
+	b := make([]byte, 0, heldPieceBytes)
+	return &b
+}}
+
 func (w *turnWriter) Write(b []byte) (int, error) {
 	if !w.mine {
-		if len(w.held)+len(b) <= maxHeldColumnBytes && w.memory.add(int64(len(b))) == nil {
-			w.held = append(w.held, b...)
+		if w.size+len(b) <= maxHeldColumnBytes && w.memory.add(int64(len(b))) == nil {
+			w.hold(b)
 			return len(b), nil
 		}
 		if err := w.take(); err != nil {
@@ -127,6 +134,19 @@ func (w *turnWriter) Write(b []byte) (int, error) {
 		return 0, err
 	}
 	return len(b), nil
+}
+
+// hold copies b to what is held.
+func (w *turnWriter) hold(b []byte) {
+	w.size += len(b)
+	for len(b) > 0 {
+		if len(w.held) == 0 || len(*w.held[len(w.held)-1]) == heldPieceBytes {
+			w.held = append(w.held, heldPieces.Get().(*[]byte))
+		}
+		last := w.held[len(w.held)-1]
+		n := min(len(b), heldPieceBytes-len(*last))
+		*last, b = append(*last, b[:n]...), b[n:]
+	}
 }
 
 // take waits for the turn and writes what is held.
@@ -140,8 +160,15 @@ func (w *turnWriter) take() error {
 		return err
 	}
 	w.start = w.file.off
-	err := w.file.write(w.held)
-	w.held = nil
+	var err error
+	for _, piece := range w.held {
+		if err == nil {
+			err = w.file.write(*piece)
+		}
+		*piece = (*piece)[:0]
+		heldPieces.Put(piece)
+	}
+	w.held, w.size = nil, 0
 	w.memory.set(0) // releasing does not fail
 	return err
 }

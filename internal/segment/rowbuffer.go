@@ -89,7 +89,11 @@ func (b *rowBuffer) reserve(rows int, bytes int64) {
 	}
 	rows = int(min(int64(rows), bytes/max(width, 1)))
 	for i := range b.columns {
-		b.columns[i].values.reserve(rows)
+		c := &b.columns[i]
+		c.values.reserve(rows)
+		if b.specs[i].Type == vector.String {
+			c.dict.expected, c.dict.expectedBytes = rows, bytes/4
+		}
 	}
 }
 

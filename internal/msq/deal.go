@@ -2,11 +2,11 @@ package msq
 
 import (
 	"cmp"
-	"hash/maphash"
 	"iter"
 	"maps"
 	"slices"
 
+	"github.com/hengedb/henge/internal/exec/keys"
 	"github.com/hengedb/henge/internal/segment"
 	"github.com/hengedb/henge/internal/vector"
 )
@@ -68,7 +68,7 @@ type pile struct {
 type dealtColumn struct {
 	typ    vector.Type
 	plain  bool // texts are not united
-	united union
+	united keys.Interner
 	met    [4]metDict // the dictionaries met last, as several decoders have theirs
 	next   int        // of met, the one to be replaced
 	dict   *vector.Dict
@@ -101,7 +101,7 @@ func newDealer(b *vector.Batch, at, frameRows int, limit int64) *dealer {
 }
 
 func newDealtColumn(t vector.Type) *dealtColumn {
-	c := &dealtColumn{typ: t, plain: t.Kind != vector.KindString, united: union{seed: maphash.MakeSeed()}}
+	c := &dealtColumn{typ: t, plain: t.Kind != vector.KindString}
 	if t.Kind == vector.KindList {
 		c.child = newDealtColumn(t.Elem())
 	}
@@ -377,7 +377,7 @@ func (c *dealtColumn) codes(p *pile, v *vector.Vector, rows []uint32) {
 	if v.Dict == nil || v.Const { // one text for all, or none
 		code := uint32(0)
 		if v.Const && !v.IsNull(0) {
-			code = c.united.add(v.StringAt(0))
+			code = c.united.Number(v.StringAt(0))
 		}
 		for range rows {
 			p.codes = append(p.codes, code)
@@ -393,7 +393,7 @@ func (c *dealtColumn) codes(p *pile, v *vector.Vector, rows []uint32) {
 				p.codes = append(p.codes, 0)
 				continue
 			}
-			x = c.united.add(v.Dict.Value(code)) + 1
+			x = c.united.Number(v.Dict.Value(code)) + 1
 			known[code] = x
 		}
 		p.codes = append(p.codes, x-1)
@@ -416,7 +416,7 @@ func (c *dealtColumn) known(d *vector.Dict) []uint32 {
 
 // unitedBytes is the memory of the united dictionary, with what finding its entries takes.
 func (c *dealtColumn) unitedBytes() int64 {
-	n := int64(cap(c.united.blob) + 4*cap(c.united.offsets) + 4*cap(c.united.slots))
+	n := c.united.Bytes()
 	if c.child != nil {
 		n += c.child.unitedBytes()
 	}
@@ -426,13 +426,13 @@ func (c *dealtColumn) unitedBytes() int64 {
 // tooMany reports whether a united dictionary saves nothing: more than half of so many rows have a
 // text of their own.
 func (c *dealtColumn) tooMany(rows int) bool {
-	return !c.plain && c.united.len() >= unionSample && 2*c.united.len() > rows
+	return !c.plain && c.united.Len() >= unionSample && 2*c.united.Len() > rows
 }
 
 // unitedDict returns the united dictionary when no rows are to come; nil: it is empty.
 func (c *dealtColumn) unitedDict() *vector.Dict {
-	if c.dict == nil && c.united.len() > 0 {
-		c.dict = &vector.Dict{Offsets: c.united.offsets, Blob: c.united.blob}
+	if c.dict == nil && c.united.Len() > 0 {
+		c.dict = c.united.Dict()
 	}
 	return c.dict
 }

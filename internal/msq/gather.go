@@ -1,9 +1,9 @@
 package msq
 
 import (
-	"hash/maphash"
 	"math"
 
+	"github.com/hengedb/henge/internal/exec/keys"
 	"github.com/hengedb/henge/internal/segment"
 	"github.com/hengedb/henge/internal/vector"
 )
@@ -148,72 +148,30 @@ func pickPlain(out *vector.Vector, vectors []*vector.Vector, places []rowRef) {
 // pickCodes picks codes of a dictionary that unites those of vectors, unless that would save
 // nothing.
 func pickCodes(out *vector.Vector, vectors []*vector.Vector, places []rowRef) bool {
-	u := union{seed: maphash.MakeSeed(), codes: make([][]uint32, len(vectors))}
+	var united keys.Interner
+	numbers := make([][]uint32, len(vectors)) // by vector and code of its dictionary, plus one; 0: not asked for yet
 	codes := make([]uint32, len(places))
 	for i, p := range places {
 		if !out.Valid.Get(i) {
 			continue
 		}
 		v := vectors[p.batch]
-		known := u.codes[p.batch]
+		known := numbers[p.batch]
 		if known == nil {
 			known = make([]uint32, v.Dict.Len())
-			u.codes[p.batch] = known
+			numbers[p.batch] = known
 		}
 		code := v.Codes[p.row]
 		if known[code] == 0 {
-			if known[code] = u.add(v.Dict.Value(code)) + 1; 2*u.len() > len(places) {
+			if known[code] = united.Number(v.Dict.Value(code)) + 1; 2*united.Len() > len(places) {
 				return false
 			}
 		}
 		codes[i] = known[code] - 1
 	}
-	if u.len() == 0 {
+	if united.Len() == 0 {
 		return false // nulls only
 	}
-	out.Codes, out.Dict = codes, &vector.Dict{Offsets: u.offsets, Blob: u.blob}
+	out.Codes, out.Dict = codes, united.Dict()
 	return true
-}
-
-// union makes one dictionary of several.
-type union struct {
-	seed    maphash.Seed
-	blob    []byte
-	offsets []uint32
-	slots   []uint32   // open addressing: entry plus one; 0: free
-	codes   [][]uint32 // by vector and code of its dictionary, the entry plus one; 0: not asked for yet
-}
-
-func (u *union) len() int { return max(len(u.offsets)-1, 0) }
-
-func (u *union) text(entry uint32) []byte { return u.blob[u.offsets[entry]:u.offsets[entry+1]] }
-
-// add returns the entry of s.
-func (u *union) add(s string) uint32 {
-	if len(u.offsets) == 0 {
-		u.offsets = append(u.offsets, 0)
-	}
-	if 2*len(u.offsets) > len(u.slots) {
-		u.slots = make([]uint32, max(64, 2*len(u.slots)))
-		for entry := range u.len() {
-			u.slots[u.slot(string(u.text(uint32(entry))))] = uint32(entry) + 1
-		}
-	}
-	i := u.slot(s)
-	if u.slots[i] == 0 {
-		u.blob = append(u.blob, s...)
-		u.offsets = append(u.offsets, uint32(len(u.blob)))
-		u.slots[i] = uint32(u.len())
-	}
-	return u.slots[i] - 1
-}
-
-// slot returns where s is or belongs.
-func (u *union) slot(s string) uint64 {
-	mask := uint64(len(u.slots) - 1)
-	i := maphash.String(u.seed, s) & mask
-	for u.slots[i] != 0 && string(u.text(u.slots[i]-1)) != s {
-		i = (i + 1) & mask
-	}
-	return i
 }

@@ -1,8 +1,7 @@
 package msq
 
 import (
-	"hash/maphash"
-
+	"github.com/hengedb/henge/internal/exec/keys"
 	"github.com/hengedb/henge/internal/vector"
 )
 
@@ -95,7 +94,7 @@ func (g *gatherer) unite(c int) {
 	if same {
 		return
 	}
-	u := union{seed: maphash.MakeSeed()}
+	var united keys.Interner
 	col.how = asTexts
 	seen := 0
 	var last *vector.Dict
@@ -108,20 +107,25 @@ func (g *gatherer) unite(c int) {
 		last = d
 		codes := make([]uint32, d.Len())
 		for code := range codes {
-			codes[code] = u.add(d.Value(uint32(code)))
+			codes[code] = united.Number(d.Value(uint32(code)))
 		}
 		col.codes = append(col.codes, codes)
 		// What repeats so little that the rest would be too much is given up early.
-		if seen += len(codes); 2*u.len() > g.run.rows || seen >= unionSample && 2*int(int64(u.len())*int64(entries)/int64(seen)) > g.run.rows {
+		seen += len(codes)
+		foreseen := united.Len()
+		if seen >= unionSample {
+			foreseen = int(int64(united.Len()) * int64(entries) / int64(seen))
+		}
+		if 2*max(united.Len(), foreseen) > g.run.rows {
 			col.codes = nil
 			return
 		}
 	}
-	if u.len() == 0 {
+	if united.Len() == 0 {
 		col.how, col.codes = asValues, nil // nulls only
 		return
 	}
-	col.how, col.dict = asUnited, &vector.Dict{Offsets: u.offsets, Blob: u.blob}
+	col.how, col.dict = asUnited, united.Dict()
 }
 
 // unionSample is after how many entries it is foreseen how many there will be.

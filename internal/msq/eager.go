@@ -24,9 +24,15 @@ import (
 // What is built is a piece of a partition. If later rows belong to it after all, or a piece could
 // not be built, the segment is built of all that there is as it would have been without: the file
 // is the same. A piece is found in the index of its output in place of its rows.
+//
+// Where there is memory and disk to spare, the memory of kept rows is for others as soon as the
+// builder has read them, so that reading goes on while the piece is sorted and encoded. A piece
+// that can't be completed then fails the job, since its rows are in no other place.
 type eagerBuilder struct {
 	group *exec.Group
-	build func(ctx context.Context, p *piece, from *output) (*os.File, error)
+	// build builds a piece. It may call release with each frame once it has read it, which takes the
+	// rows from the frame.
+	build func(ctx context.Context, p *piece, from *output, release func(*frameRef)) (*os.File, error)
 	// layout is that of segments if no more columns turn out to have several values in a row.
 	layout func() (*layout, error)
 	path   func(number int) string
@@ -56,7 +62,7 @@ type piece struct {
 	// is nil then.
 	done chan struct{}
 	info *segment.Info
-	// durable is closed after done, when the file is on disk, or when err says why it is not.
+	// durable is closed after done, when the file is on disk, or when err says why the rows are lost.
 	durable chan struct{}
 	err     error
 }
@@ -86,8 +92,8 @@ func (c *Controller) mayBuildEagerly(w *plan.Write, s *shuffle) bool {
 func (c *Controller) newEagerBuilder(ctx context.Context, order *workOrder, kept *keeper) *eagerBuilder {
 	return &eagerBuilder{
 		group: exec.NewGroup(context.WithoutCancel(ctx)), // the output outlives its stage; close ends what is being built
-		build: func(ctx context.Context, p *piece, from *output) (*os.File, error) {
-			return c.buildPiece(ctx, order, p, from)
+		build: func(ctx context.Context, p *piece, from *output, release func(*frameRef)) (*os.File, error) {
+			return c.buildPiece(ctx, order, p, from, release)
 		},
 		layout: func() (*layout, error) {
 			l, err := layoutOf(c.job.write(), c.opts, c.job.Target)
@@ -174,13 +180,15 @@ func (e *eagerBuilder) add(out *output, frames []int, l *layout, taken map[int]*
 	return p
 }
 
-// make builds a piece of the frames of from. If it can't, the segment is built when all rows are
-// there, and fails with what is to be said of it. Memory and turn are for the next piece while the
-// disk is waited for.
+// make builds a piece of the frames of from. If it can't, and has released none, the segment is
+// built when all rows are there, and fails with what is to be said of it. Memory and turn are for
+// the next piece while the disk is waited for.
 func (e *eagerBuilder) make(ctx context.Context, p *piece, from *output) {
 	defer close(p.durable)
 	if file := e.fill(ctx, p, from); file != nil {
-		p.err = errors.Join(file.Sync(), file.Close())
+		if err := errors.Join(file.Sync(), file.Close()); err != nil {
+			p.err = diskFault(err)
+		}
 	}
 }
 
@@ -193,27 +201,42 @@ func (e *eagerBuilder) fill(ctx context.Context, p *piece, from *output) (file *
 	case <-ctx.Done():
 		return nil
 	}
+	released := int64(0)
 	err := exec.Protect(func() (err error) {
-		file, err = e.build(ctx, p, from)
+		file, err = e.build(ctx, p, from, func(f *frameRef) {
+			e.kept.release(f.held)
+			released += f.held
+			f.batch, f.held = nil, 0
+		})
 		return err
 	})
-	if err != nil {
+	if err != nil && released == 0 {
 		p.info = nil
 		return nil
 	}
 	p.frames, from.frames = nil, nil
-	e.kept.release(p.held)
+	e.kept.release(p.held - released)
+	if err != nil {
+		p.info, p.err = nil, err
+		return nil
+	}
 	return file
 }
 
-// buildPiece builds the file of a piece.
-func (c *Controller) buildPiece(ctx context.Context, order *workOrder, p *piece, from *output) (*os.File, error) {
+// buildPiece builds the file of a piece. It releases frames that are read if nothing it may still
+// need could be refused.
+func (c *Controller) buildPiece(ctx context.Context, order *workOrder, p *piece, from *output, release func(*frameRef)) (*os.File, error) {
 	file, err := os.OpenFile(p.path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return nil, err
 	}
 	p.disk = budget.NewAccount(c.disk)
-	reader := newMergeReader(&order.stage.shuffle.order, []*output{from}, nil, nil, func(*output, *frameRef, int) {})
+	spare := c.memory.Free() >= 2*p.held && p.disk.Set(p.length) == nil // the file is shorter than the frames
+	reader := newMergeReader(&order.stage.shuffle.order, []*output{from}, nil, nil, func(_ *output, f *frameRef, _ int) {
+		if spare && f.held > 0 {
+			release(f)
+		}
+	})
 	info, err := c.writeSegment(ctx, file, order.dir, p.layout, p.rows, order.threads, nil, reader, func(int) {})
 	if err == nil {
 		err = p.disk.Set(info.Size)
@@ -263,8 +286,7 @@ func (c *Controller) writeSegment(ctx context.Context, file *os.File, dir string
 }
 
 // piecesOf waits for the pieces that have rows of a partition and returns those that are built, in
-// the order of their rows, which come before all others. It fails with a piece that is not on disk:
-// its rows are in no other place.
+// the order of their rows, which come before all others. It fails with a piece whose rows are lost.
 func piecesOf(ctx context.Context, outputs []*output, p *partition) ([]*piece, error) {
 	var out []*piece
 	for _, o := range outputs {
@@ -279,7 +301,7 @@ func piecesOf(ctx context.Context, outputs []*output, p *partition) ([]*piece, e
 				return nil, context.Cause(ctx)
 			}
 			if f.piece.err != nil {
-				return nil, diskFault(f.piece.err)
+				return nil, f.piece.err
 			}
 			if f.piece.info != nil {
 				out = append(out, f.piece)
@@ -307,11 +329,14 @@ func unbuilt(frames []frameRef) []frameRef {
 	return out
 }
 
-// wait waits for a piece that gives memory back; false: there is none.
+// wait waits for a piece to give memory back; false: there is none that will.
 func (e *eagerBuilder) wait() bool {
 	for _, p := range e.pieces {
 		if p.held > 0 && !p.ended() {
-			<-p.done
+			select {
+			case <-e.kept.released:
+			case <-p.done:
+			}
 			return true
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/hengedb/henge/internal/budget"
 	"github.com/hengedb/henge/internal/segment"
+	"github.com/hengedb/henge/internal/vector"
 )
 
 // withPieces runs an INSERT of lines and returns its files and, when its first stage has ended, how
@@ -195,5 +197,41 @@ func TestAPieceThatIsNotOnDisk(t *testing.T) {
 	pieces, err := piecesOf(t.Context(), []*output{{frames: []frameRef{{piece: p}}}}, &partition{})
 	if !errors.Is(err, syscall.EIO) || len(pieces) > 0 {
 		t.Errorf("[%d] pieces, %v", len(pieces), err)
+	}
+}
+
+// A piece that fails is built again when all rows are there, unless some of its rows are gone: then
+// the job fails.
+func TestAPieceThatFails(t *testing.T) {
+	refused := errors.New("refused")
+	for _, taken := range []int{0, 1, 3} {
+		k := &keeper{limit: 1 << 20, released: make(chan struct{}, 1)}
+		if !k.take(&run{bytes: 30}) {
+			t.Fatal("no room")
+		}
+		e := &eagerBuilder{kept: k, turn: make(chan struct{}, 1)}
+		e.build = func(_ context.Context, _ *piece, from *output, release func(*frameRef)) (*os.File, error) {
+			for i := range taken {
+				release(&from.frames[i])
+			}
+			return nil, refused
+		}
+		p := &piece{done: make(chan struct{}), durable: make(chan struct{}), held: 30}
+		for range 3 {
+			p.frames = append(p.frames, frameRef{batch: &vector.Batch{}, held: 10})
+		}
+		e.make(t.Context(), p, &output{frames: p.frames})
+		out := &output{frames: []frameRef{{piece: p}}}
+		_, err := piecesOf(t.Context(), []*output{out}, &partition{})
+		rows, want := len(unbuilt(out.frames)), 3
+		if taken > 0 {
+			want = 0
+		}
+		if errors.Is(err, refused) != (taken > 0) || rows != want {
+			t.Errorf("[%d] frames are gone: [%d] are to be read, error %v", taken, rows, err)
+		}
+		if taken > 0 && k.held != 0 || taken == 0 && k.held != 30 {
+			t.Errorf("[%d] frames are gone: [%d] bytes are held", taken, k.held)
+		}
 	}
 }

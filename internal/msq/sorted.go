@@ -104,6 +104,7 @@ type keeper struct {
 	// others.
 	limit, wide, free int64
 	memory            *budget.Budget
+	released          chan struct{} // has a value when memory was released since it was last received from
 }
 
 // take reports whether a run may stay in memory, and counts it then.
@@ -127,6 +128,10 @@ func (k *keeper) release(size int64) {
 	defer k.mu.Unlock()
 	k.held -= size
 	k.account.TrySet(k.held) // less fits
+	select {
+	case k.released <- struct{}{}:
+	default:
+	}
 }
 
 // newSortedWriter returns a writer whose runs are about half of limit. Runs stay in memory as far

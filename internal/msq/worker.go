@@ -161,7 +161,7 @@ func (c *Controller) newWriter(ctx context.Context, order *workOrder, memory *bu
 // many workers: a share of what the process may use, and a larger one while most is free, so that
 // several jobs and queries go on beside it, and never more than keepMost.
 func (c *Controller) newKeeper(workers int) *keeper {
-	k := &keeper{account: budget.NewAccount(c.memory), memory: c.memory, limit: keepMost}
+	k := &keeper{account: budget.NewAccount(c.memory), memory: c.memory, limit: keepMost, released: make(chan struct{}, 1)}
 	limit := c.deps.Memory.Limit()
 	switch {
 	case c.deps.KeepBytes != 0:

@@ -211,15 +211,10 @@ func (e *eagerBuilder) fill(ctx context.Context, p *piece, from *output) (file *
 		return err
 	})
 	if err != nil && released == 0 {
-		p.info = nil
-		return nil
+		return nil // all rows are still there
 	}
-	p.frames, from.frames = nil, nil
+	p.err, p.frames, from.frames = err, nil, nil
 	e.kept.release(p.held - released)
-	if err != nil {
-		p.info, p.err = nil, err
-		return nil
-	}
 	return file
 }
 

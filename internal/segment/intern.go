@@ -103,21 +103,25 @@ func (t *interner) addAll(texts []string, numbers []uint32) (err error) {
 	return nil
 }
 
+// touch brings a string into the processor's caches. Several that are touched one after the other
+// are loaded at the same time.
+func (t *interner) touch(number uint32) {
+	if at := t.offsets[number]; at < uint32(len(t.blob)) {
+		t.touched += t.blob[at] // kept, or the compiler would leave out the read
+	}
+}
+
 func (t *interner) placeAll(texts []string, numbers []uint32) (err error) {
 	mask := uint32(len(t.slots) - 1)
 	for i, s := range texts {
 		h := t.hash(s)
 		t.hashes[i], t.met[i] = h, t.slots[h&mask]
 	}
-	touched := byte(0)
 	for i := range texts {
 		if x := t.met[i]; x != 0 && uint32(x>>32) == t.hashes[i] {
-			if at := t.offsets[uint32(x)-1]; at < uint32(len(t.blob)) {
-				touched += t.blob[at]
-			}
+			t.touch(uint32(x) - 1)
 		}
 	}
-	t.touched = touched // else the compiler may leave it all out
 	for i, s := range texts {
 		if numbers[i], err = t.insert(s, t.hashes[i]); err != nil {
 			return err
@@ -204,10 +208,8 @@ func (t *interner) sorted() (*vector.Dict, []uint32) {
 	codes := make([]uint32, len(order))
 	out := &vector.Dict{Offsets: make([]uint32, 1, len(order)+1), Blob: make([]byte, 0, len(t.blob)), Sorted: true}
 	for ahead := range slices.Chunk(order, internAhead) {
-		for _, number := range ahead { // touched together, as in placeAll
-			if at := d.Offsets[number]; at < uint32(len(d.Blob)) {
-				t.touched += d.Blob[at]
-			}
+		for _, number := range ahead {
+			t.touch(number)
 		}
 		for _, number := range ahead {
 			text := d.Value(number)
